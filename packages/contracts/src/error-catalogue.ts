@@ -1,4 +1,4 @@
-import { defineError, type ErrorFactory, type ServiceError } from './errors.ts'
+import { defineError, type ErrorDetail, type ErrorFactory, type ServiceError } from './errors.ts'
 import { msFromTimestamp } from './timestamp.ts'
 
 export const malformedJson: ErrorFactory = defineError(
@@ -11,6 +11,12 @@ export const validationFailed: ErrorFactory = defineError('validation_failed', 4
 /** `validation_failed` of one field, by its JSON pointer: `/from must be before to`. */
 export function fieldRefused(pointer: string, message: string): ServiceError {
   return validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
+}
+
+/** The same of several fields. */
+export function fieldsRefused(details: readonly ErrorDetail[]): ServiceError {
+  const message = details.map(({ pointer, message: what }) => `${pointer} ${what}`).join('; ')
+  return validationFailed(message, { details })
 }
 
 /** Ms since the epoch of a field that is a timestamp. Throws `validation_failed`. */

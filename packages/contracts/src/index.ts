@@ -120,6 +120,7 @@ export {
   ERROR_CATALOGUE,
   featureNotInstalled,
   fieldRefused,
+  fieldsRefused,
   forbidden,
   headersTooLarge,
   idempotencyInProgress,
@@ -229,6 +230,7 @@ export {
   chunksOf,
   createPause,
   createTurns,
+  eachAbreast,
   eachPaced,
   type Pause,
   restAfter,
@@ -431,7 +433,7 @@ export {
   logControlRef,
   type PluginStanding,
 } from './support-services.ts'
-export { defineTable, hasValidSum, listed, rowSum, type Table, type TableSpec } from './table.ts'
+export { allListed, defineTable, hasValidSum, listed, rowSum, type Table, type TableSpec } from './table.ts'
 export { msFromTimestamp, timestampFromMs, timestampOrNull } from './timestamp.ts'
 export {
   type Collection,

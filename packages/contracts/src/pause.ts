@@ -86,6 +86,19 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
+/** Has work done for each item, at most so many at a time. Rejects with the first failure; the others go on. */
+export async function eachAbreast<T>(
+  items: readonly T[],
+  most: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values()
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) await work(item)
+  }
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker))
+}
+
 /** `items` in lists of at most `size`. */
 export function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
   const count = Math.ceil(items.length / size)

@@ -312,9 +312,9 @@ export const DISARM_NOTE = { file: 'tx-disarm.json', bytes: 2_048 } as const
 export interface CarrierRequest {
   readonly technology: Technology
   readonly channel: number
-  readonly band?: string
-  readonly bandwidthMhz?: number
-  readonly eirpDbm?: number
+  readonly band?: string | undefined
+  readonly bandwidthMhz?: number | undefined
+  readonly eirpDbm?: number | undefined
 }
 /** The TX gate. Every start of a transmitter asks it; nothing transmits while it says no. */
 export interface TxGate {

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { storeCorrupt } from './error-catalogue.ts'
+import { chunksOf } from './pause.ts'
 import type { Reader, SqlParams, SqlValue, Tx } from './store.ts'
 
 /** What a column may be called where code is made of it. */
@@ -327,7 +328,7 @@ const LIST_LENGTHS = [1, 10, 50, 100, 500] as const
  */
 export function listed(
   column: string,
-  values: readonly string[],
+  values: readonly (string | number)[],
 ): { readonly where: string; readonly params: SqlParams } {
   const length = LIST_LENGTHS.find((one) => one >= values.length) ?? values.length
   const names = Array.from({ length }, (_, i) => `in_${i}`)
@@ -336,4 +337,23 @@ export function listed(
     where: `${column} in (${names.map((name) => `:${name}`).join(', ')})`,
     params: Object.fromEntries(names.map((name, i) => [name, values[i] ?? last])),
   }
+}
+
+/** Values of one statement. */
+const LISTED_AT_ONCE = 500
+
+/** The rows of some values, in no order, however many they are. `sql` has the condition that `column` is one of them. */
+export async function allListed<Row extends object>(
+  reader: Reader,
+  column: string,
+  values: readonly string[],
+  sql: (where: string) => string,
+  more: SqlParams = {},
+): Promise<readonly Row[]> {
+  const found: Row[] = []
+  for (const some of chunksOf(values, LISTED_AT_ONCE)) {
+    const { where, params } = listed(column, some)
+    found.push(...(await reader.all<Row>(sql(where), { ...params, ...more })))
+  }
+  return found
 }

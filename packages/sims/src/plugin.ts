@@ -38,7 +38,6 @@ import {
   SURVEY_MS,
   unfixableSubscribers,
 } from './provision/hss-breaker.ts'
-import { simProvisioning } from './provision/provisioning.ts'
 import { ratesReconciler, simReconciler } from './provision/sim-reconciler.ts'
 import { bulkRoute, labelRoute, subscriptionRoute } from './routes/change-routes.ts'
 import { handoutRoute } from './routes/handout-route.ts'
@@ -50,7 +49,7 @@ import { expireDue, moveFeed, simCounters, wantedInHss } from './states/change.t
 import { revokeLater } from './states/revoke-later.ts'
 import { countUnsynced, SIMS, unsyncedSims } from './store/sim-store.ts'
 import { areWordsBuilt, buildWords } from './store/word-store.ts'
-import { networkHealth, simRegister, subscribers } from './subscribers.ts'
+import { networkHealth, simProvisioning, simRegister, subscribers } from './subscribers.ts'
 
 const EXPIRY_MS = 2_000
 const RECOUNT_MS = 30_000
@@ -117,9 +116,7 @@ export const plugin: Plugin<SimsConfig> = {
         context.every(SURVEY_MS, others.look, 'each')
         void others.look(context.retiring).catch(() => undefined)
         context.every(RECOUNT_MS, () => parts.counters.recount(context.db), 'each')
-        context.every(msFromDuration(context.config.attach_interval) ?? DEFAULT_ATTACH_MS, (signal) =>
-          attaches.look(signal),
-        )
+        context.every(msFromDuration(context.config.attach_interval) ?? DEFAULT_ATTACH_MS, attaches)
         context.every(BACKFILL_MS, iccidBackfill(context, vault, parts.iccids))
         context.every(SWEEP_MS, () => sweep(context, false), 'each')
         await sweep(context, context.db.dialect === 'sqlite')

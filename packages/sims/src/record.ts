@@ -1,5 +1,4 @@
 import {
-  type ImsiHash,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
@@ -10,10 +9,10 @@ import {
   timestampOrNull,
   type UsedOfQuota,
 } from '@steeple/contracts'
-import { type AttachState, attachStateOf, oneAttachState } from './attach/attach-state.ts'
+import { type AttachState, attachStateOf } from './attach/attach-state.ts'
 import type { SimsParts } from './parts.ts'
 import { isPhoneLeft } from './provision/cut.ts'
-import { apnsOf, type SimRow } from './store/sim-store.ts'
+import { apnsOf, type SimRow, suspendReasonOf } from './store/sim-store.ts'
 
 export interface HssView {
   /** The driver's name, or the one that the configuration asks for. */
@@ -112,11 +111,8 @@ export const unused: UsedBytes = ({ usage_bytes: usedBytes, quota_bytes: limitBy
 
 /** What these rows have used, as the keeper of quotas has it; nothing without one. */
 export async function usageOf({ context }: SimsParts, rows: readonly SimRow[], tx?: Tx): Promise<UsedBytes> {
-  // Hashes of rows are hashes.
-  const hashes = rows.map(({ hash }) => hash as ImsiHash)
-  const used: ReadonlyMap<string, UsedOfQuota> | undefined = await context
-    .maybe(quotaKeeperRef)
-    ?.used(hashes, tx)
+  const hashes = rows.map(({ hash }) => hash)
+  const used = await context.maybe(quotaKeeperRef)?.used(hashes, tx)
   return (row) => used?.get(row.hash) ?? unused(row)
 }
 
@@ -125,9 +121,9 @@ export async function usageOf({ context }: SimsParts, rows: readonly SimRow[], t
  * it was not asked a moment ago.
  */
 export async function recordOf(parts: SimsParts, row: SimRow, tx?: Tx): Promise<SimRecord> {
-  const attachState = await (tx === undefined
-    ? attachStateOf(parts, row)
-    : oneAttachState(tx, row, parts.attachedSet.now()))
+  const { context, attachedSet } = parts
+  const attached = tx === undefined ? await attachedSet.fresh() : attachedSet.now()
+  const attachState = await attachStateOf(tx ?? context.db, row, attached)
   const used = await usageOf(parts, [row], tx)
   return simRecord(row, parts.hss.view(), attachState, used(row))
 }
@@ -155,7 +151,7 @@ export function simRecord(
     first_attach_at: timestampOrNull(row.attached_at_ms),
     attached: attachState.attached,
     last_seen_at: timestampOrNull(attachState.lastSeenAtMs),
-    suspend_reason: row.state === 'suspended' ? row.suspend_reason : null,
+    suspend_reason: suspendReasonOf(row),
     quota_bytes: row.quota_bytes,
     allowed_bytes: limitBytes ?? null,
     usage_bytes: usedBytes,

@@ -1,25 +1,33 @@
 import {
   type ComponentHealth,
   type Context,
+  chunksOf,
   countText,
   type ImsiHash,
   listed,
   type MutationTx,
-  type Principal,
   type Reader,
+  type SimProvisioning,
   type SimRegister,
+  type SimWanted,
   type Subscribers,
   type SubscriberView,
-  type SuspensionReason,
-  simNotFound,
   simStateConflict,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import { BATCHES, isLabelOfBatch } from './batches.ts'
 import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
+import { subscriberOf } from './provision/push.ts'
 import { matching } from './routes/filter.ts'
 import { noCard } from './secrets/card.ts'
-import { type Changed, recordedState, transitionSim, unsynced, wantedInHss } from './states/change.ts'
+import {
+  type Change,
+  recordedState,
+  toldTransition,
+  transitionSim,
+  unsynced,
+  wantedInHss,
+} from './states/change.ts'
 import { forgetSeen } from './store/attach-store.ts'
 import {
   apnsOf,
@@ -28,7 +36,10 @@ import {
   lastFirstAttached,
   SIMS,
   type SimRow,
+  simOf,
+  simsOf,
   simsWithQuota,
+  suspendReasonOf,
   unsyncedSims,
 } from './store/sim-store.ts'
 import { removeWords } from './store/word-store.ts'
@@ -36,21 +47,15 @@ import { removeWords } from './store/word-store.ts'
 const STATES_AFTER =
   'select hash, state, suspend_reason from sims_sim where hash > :after order by hash limit :limit'
 
-/** The standing of at most `limit` SIMs with a hash behind `after`, by hash. Not checked. */
-function statesAfter(
-  reader: Reader,
-  after: string,
-  limit: number,
-): Promise<readonly Pick<SimRow, 'hash' | 'state' | 'suspend_reason'>[]> {
-  return reader.all(STATES_AFTER, { after, limit })
-}
+type StateRow = Parameters<typeof recordedState>[0]
 
 /** What keeps a record sees of the SIMs, and how one of them ends for good. */
 export function simRegister(parts: SimsParts): SimRegister {
   const { context } = parts
   return {
+    // Not checked.
     states: async (tx, after, limit) =>
-      (await statesAfter(context.db.join(tx), after, limit)).map(recordedState),
+      (await context.db.join(tx).all<StateRow>(STATES_AFTER, { after, limit })).map(recordedState),
     remains: async (imsi, tx) => {
       const reader = tx === undefined ? context.db : context.db.join(tx)
       const row = await SIMS.find(reader, { hash: imsi })
@@ -83,8 +88,7 @@ export function simRegister(parts: SimsParts): SimRegister {
 }
 
 async function revoked(own: MutationTx, imsi: string): Promise<SimRow> {
-  const row = await SIMS.find(own, { hash: imsi })
-  if (row === undefined) throw simNotFound(imsi)
+  const row = await simOf(own, imsi)
   if (row.state !== 'revoked') throw simStateConflict(`the SIM ${imsi} is ${row.state}; revoke it first`)
   return row
 }
@@ -152,17 +156,13 @@ const ABREAST = 500
 /** The labels of SIMs that have one. A damaged row has none. */
 async function labelsOf(reader: Reader, imsis: readonly ImsiHash[]): Promise<ReadonlyMap<ImsiHash, string>> {
   const labels = new Map<ImsiHash, string>()
-  for (let from = 0; from < imsis.length; from += ABREAST) {
-    const { where, params } = listed('hash', imsis.slice(from, from + ABREAST))
+  for (const some of chunksOf(imsis, ABREAST)) {
+    const { where, params } = listed('hash', some)
     const { rows } = await SIMS.sound(reader, `where ${where}`, params)
-    // A hash of the store is one.
-    for (const { hash, label } of rows)
-      if (label !== null && label !== '') labels.set(hash as ImsiHash, label)
+    for (const { hash, label } of rows) if (label !== null && label !== '') labels.set(hash, label)
   }
   return labels
 }
-
-type Verb = 'suspend' | 'resume'
 
 /** The service that other plugins see subscribers by. */
 export function subscribers(parts: SimsParts): Subscribers {
@@ -171,37 +171,19 @@ export function subscribers(parts: SimsParts): Subscribers {
     const row = await SIMS.find(context.db, { hash })
     return row === undefined ? undefined : viewOf(row)
   }
-  const move = async (
-    tx: MutationTx,
-    verb: Verb,
-    hash: string,
-    reason: SuspensionReason,
-  ): Promise<Changed> =>
-    verb === 'suspend'
-      ? await transitionSim(parts, tx, hash, { action: 'suspend', reason })
-      : await lift(parts, tx, hash, reason)
-  const alone = async (
-    verb: Verb,
-    imsi: ImsiHash,
-    reason: SuspensionReason,
-    by: Principal,
-  ): Promise<SubscriberView> => {
-    let changed: Changed | undefined
-    await context.mutate(by, `sim.${verb}`, imsi, async (tx) => {
-      changed = await move(tx, verb, imsi, reason)
-      const facts = { from: changed.before.state, to: changed.after.state }
-      tx.audit({ detail: { ...facts, reason } })
-      tx.event({ type: `sim.${verb}`, subject: imsi, data: facts })
-    })
-    if (changed === undefined) throw simNotFound(imsi)
-    return viewOf(changed.after)
+  /** In a mutation of its own. */
+  const alone = (action: Change['action']): Subscribers['suspend'] => {
+    return async (imsi, reason, by) => {
+      await context.mutate(by, `sim.${action}`, imsi, async (tx) => {
+        await toldTransition(parts, tx, imsi, { action, reason }, { reason })
+      })
+      return viewOf(await simOf(context.db, imsi))
+    }
   }
-  const inside = async (
-    tx: MutationTx,
-    verb: Verb,
-    imsi: ImsiHash,
-    reason: SuspensionReason,
-  ): Promise<SubscriberView> => viewOf((await move(context.db.join(tx), verb, imsi, reason)).after)
+  const inside = (action: Change['action']): Subscribers['suspendIn'] => {
+    return async (tx, imsi, reason) =>
+      viewOf((await transitionSim(parts, context.db.join(tx), imsi, { action, reason })).after)
+  }
   return {
     find,
     labels: (imsis) => labelsOf(context.db, imsis),
@@ -216,7 +198,7 @@ export function subscribers(parts: SimsParts): Subscribers {
     search: async (q, limit) => {
       const rows = await matching(parts, { q }, limit, undefined)
       return rows.map(({ hash, label, state, iccid_last4 }) => ({
-        imsi: hash as ImsiHash, // of the store
+        imsi: hash,
         label: label ?? undefined,
         state,
         iccidEnd: iccid_last4 ?? undefined,
@@ -226,47 +208,47 @@ export function subscribers(parts: SimsParts): Subscribers {
       const hash = parts.seen.last ?? (await lastFirstAttached(context.db))
       return hash === undefined ? undefined : await find(hash)
     },
-    suspend: (imsi, reason, by) => alone('suspend', imsi, reason, by),
-    resume: (imsi, reason, by) => alone('resume', imsi, reason, by),
-    suspendIn: (tx, imsi, reason) => inside(tx, 'suspend', imsi, reason),
-    resumeIn: (tx, imsi, reason) => inside(tx, 'resume', imsi, reason),
+    suspend: alone('suspend'),
+    resume: alone('resume'),
+    suspendIn: inside('suspend'),
+    resumeIn: inside('resume'),
     setQuotaIn: async (tx, imsi, quotaBytes) => viewOf(await setQuota(context.db.join(tx), imsi, quotaBytes)),
     capIn: async (tx, imsi, capBps, running) => viewOf(await cap(context.db.join(tx), imsi, capBps, running)),
     withQuota: async (after, limit) =>
       (await simsWithQuota(context.db, after, limit)).map(({ hash, quota_bytes }) => ({
-        // A hash of the store is one.
-        imsi: hash as ImsiHash,
+        imsi: hash,
         quotaBytes: quota_bytes,
       })),
     moves: (since, signal) => parts.moves.since(since, signal),
   }
 }
 
-/** What somebody else has suspended stays as it is. Whether the quota allows it again is for the caller to know. */
-async function lift(
-  parts: SimsParts,
-  tx: MutationTx,
-  hash: string,
-  reason: SuspensionReason,
-): Promise<Changed> {
-  const row = await SIMS.find(tx, { hash })
-  if (row === undefined) throw simNotFound(hash)
-  const isOthers = row.state === 'suspended' && row.suspend_reason !== reason
-  return isOthers
-    ? { before: row, after: row }
-    : await transitionSim(parts, tx, hash, {
-        action: 'resume',
-        ...(reason === 'quota' ? { lift: 'keeper' } : {}),
-      })
+/** SIMs for the HSS of another node. */
+export function simProvisioning({ context, vault }: Pick<SimsParts, 'context' | 'vault'>): SimProvisioning {
+  const { db } = context
+  return {
+    list: async (after, limit) => {
+      const behind = 'where hash > :after order by hash limit :limit'
+      return (await SIMS.sound(db, behind, { after, limit })).rows.map(wantedOf)
+    },
+    among: async (imsis) => (await simsOf(db, imsis)).map(wantedOf),
+    subscriber: async (imsi) => {
+      const row = await SIMS.find(db, { hash: imsi })
+      return row === undefined ? undefined : subscriberOf(vault, row)
+    },
+  }
+}
+
+function wantedOf({ hash, state, generation, issued_at_ms: issuedAtMs }: SimRow): SimWanted {
+  return { imsi: hash, wanted: wantedInHss(state), generation, issuedAtMs }
 }
 
 /** A SIM as other plugins see it. */
 export function viewOf(row: SimRow): SubscriberView {
   return {
-    // A hash of the store is one.
-    imsi: row.hash as ImsiHash,
+    imsi: row.hash,
     state: row.state,
-    suspendReason: row.state === 'suspended' ? (row.suspend_reason ?? undefined) : undefined,
+    suspendReason: suspendReasonOf(row) ?? undefined,
     plmn: row.plmn,
     profile: row.profile,
     apns: apnsOf(row),
@@ -284,8 +266,7 @@ function ratesOf({ hss_status, reach }: SimRow): SubscriberView['rates'] {
 }
 
 async function setQuota(tx: MutationTx, hash: string, quotaBytes: number | undefined): Promise<SimRow> {
-  const row = await SIMS.find(tx, { hash })
-  if (row === undefined) throw simNotFound(hash)
+  const row = await simOf(tx, hash)
   if (row.state === 'revoked') throw simStateConflict(`the SIM ${hash} is revoked; it can have no quota`)
   const after = { ...row, quota_bytes: quotaBytes ?? null }
   if (after.quota_bytes !== row.quota_bytes) await SIMS.put(tx, after)
@@ -298,8 +279,7 @@ async function cap(
   capBps: number | undefined,
   running: 'kick' | 'wait',
 ): Promise<SimRow> {
-  const row = await SIMS.find(tx, { hash })
-  if (row === undefined) throw simNotFound(hash)
+  const row = await simOf(tx, hash)
   if ((row.cap_bps ?? undefined) === capBps) return row
   const after: SimRow = { ...row, ...unsynced(row), cap_bps: capBps ?? null, reach: running }
   await SIMS.put(tx, after)

@@ -47,7 +47,7 @@ async function world() {
     const parts = { context, counters: simCounters(metrics, '999-99') } as unknown as SimsParts
     const attaches = attachCount(parts)
     return {
-      look: () => attaches.look(never),
+      look: () => attaches(never),
       value: (plmn) => metrics.value('svc_attach_total', { plmn }),
       metrics,
     }

@@ -1,8 +1,8 @@
-import type { Reader } from '@steeple/contracts'
+import type { ImsiHash, Reader } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
+import { listSorted } from '../src/find/sorted.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { countUnsynced, foundAfter, lastFirstAttached, unsyncedSims } from '../src/store/sim-store.ts'
-import { listSorted } from '../src/store/sorted-store.ts'
 
 const order = suite('sims/index-order')
 
@@ -49,7 +49,7 @@ order('finds what waits for the HSS, a label and the SIM seen last by indexes', 
   await countUnsynced(explaining)
   await foundAfter(explaining, { label: 'van' }, 10, { issuedAtMs: 1, hash: 'a' })
   await lastFirstAttached(explaining)
-  const at = { issuedAtMs: 1, hash: 'a' }
+  const at = { issuedAtMs: 1, hash: 'a' as ImsiHash }
   await listSorted(explaining, {}, 'label', true, 10, { ...at, value: 'van' })
   await listSorted(explaining, {}, 'state', false, 10, { ...at, value: 'issued' })
   await listSorted(explaining, {}, 'expires_at', true, 10, { ...at, value: 1 })

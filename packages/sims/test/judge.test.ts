@@ -1,8 +1,7 @@
-import type { UeRefusal } from '@steeple/contracts'
+import type { ImsiHash, UeRefusal } from '@steeple/contracts'
 import { assert, suite, testSeed } from '@steeple/testkit'
 import fc from 'fast-check'
-import type { Check, Facts } from '../src/diagnosis/diagnose.ts'
-import { type Diagnosis, judge } from '../src/diagnosis/diagnose.ts'
+import { type Check, type Diagnosis, type Facts, type Found, judge } from '../src/diagnosis/diagnose.ts'
 
 /** Whatever was found out, in whatever order it was read, no two sentences of a diagnosis exclude each other. */
 const judged = suite('sims/judge')
@@ -20,9 +19,8 @@ const REFUSALS: readonly UeRefusal[] = [
 ]
 
 const check = (name: string) =>
-  fc.constantFrom<Check['status'][]>('ok', 'warning', 'failed', 'unknown').map((status): Check => {
+  fc.constantFrom<Found['status'][]>('ok', 'warning', 'failed', 'unknown').map((status): Found => {
     return {
-      name,
       status,
       detail: `${name} is ${status}`,
       advice: status === 'failed' ? `mend ${name}` : null,
@@ -57,7 +55,7 @@ const seen = fc.record({
 })
 const facts: fc.Arbitrary<Facts> = fc.record({
   row: fc.record({
-    hash: fc.constant('0123456789ab'),
+    hash: fc.constant('0123456789ab' as ImsiHash),
     state: fc.constantFrom(
       'issued' as const,
       'in-use' as const,

@@ -4,8 +4,9 @@ import { clockCheck, networkCheck } from '../src/diagnosis/diagnose.ts'
 /** Whether a SIM is of the network that the node is, and whether its clock says so. */
 const network = suite('sims/network-check')
 
+type Given = Parameters<typeof networkCheck>[0]
 const row = {
-  hash: '0123456789ab',
+  hash: '0123456789ab' as Given['row']['hash'],
   state: 'in-use' as const,
   suspend_reason: null,
   expires_at_ms: 0,
@@ -13,7 +14,6 @@ const row = {
   apns: '["internet","ims"]',
   plmn: '999-70',
 }
-type Given = Parameters<typeof networkCheck>[0]
 const settings = { plmn: { mcc: '999', mnc: '70' }, tac: 7 } as Given['settings']
 const of = (differs: Partial<Given> = {}) =>
   networkCheck({ row, settings, apns: ['ims', 'internet', 'farm'], ...differs })

@@ -1,4 +1,5 @@
 import {
+  chunksOf,
   createPause,
   type Imsi,
   type JsonSchema,
@@ -16,13 +17,15 @@ import {
   southboundUnavailable,
   validationFailed,
 } from '@steeple/contracts'
-import { BODY_LIMIT, importId } from '../import/import-route.ts'
+import { imsiHash } from '@steeple/telecom'
+import { BODY_LIMIT } from '../import/import-route.ts'
 import { rowOf } from '../import/import-rows.ts'
+import { batchId } from '../issue/draw-sims.ts'
 import { policyApns } from '../issue/issue.ts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { MSISDN, NEVER_MS, withSubscribers } from '../provision/push.ts'
-import { sealFound, wipe } from '../secrets/card.ts'
+import { NO_CARD, sealFound, wipe } from '../secrets/card.ts'
 import { noteMoves } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-store.ts'
 import { addWords } from '../store/word-store.ts'
@@ -163,13 +166,13 @@ async function adopt(
   const all = await foreignImsis(parts, chosen, signal)
   const hashes = body.ids ?? [...all.keys()].slice(0, MOST)
   const results = new Map<string, Adopted>()
-  const id = importId(parts.context.clock.nowMs())
+  const id = batchId('i', parts.context.clock.nowMs())
   const ready: Ready[] = []
-  for (let at = 0; at < hashes.length; at += CHUNK) {
-    const some = hashes.slice(at, at + CHUNK).flatMap((hash) => {
+  for (const chunk of chunksOf(hashes, CHUNK)) {
+    const some = chunk.flatMap((hash) => {
       const imsi = all.get(hash)
       if (imsi === undefined) results.set(hash, failed(hash, 'there is no such subscriber that is not yours'))
-      return imsi === undefined ? [] : [[hash, imsi] as const]
+      return imsi ?? []
     })
     ready.push(...(await readSome(parts, { chosen, some, id, label: body.label, results }, signal)))
   }
@@ -203,7 +206,7 @@ async function adopt(
 
 interface Some {
   readonly chosen: Chosen
-  readonly some: readonly (readonly [hash: string, imsi: Imsi])[]
+  readonly some: readonly Imsi[]
   readonly id: string
   readonly label: string | undefined
   readonly results: Map<string, Adopted>
@@ -216,10 +219,10 @@ async function readSome(
   signal: AbortSignal,
 ): Promise<readonly Ready[]> {
   if (some.length === 0) return []
-  const imsis = some.map(([, imsi]) => imsi)
-  const found = await chosen.ask(signal, (bound) => chosen.source.whole(imsis, 'with keys', bound))
+  const found = await chosen.ask(signal, (bound) => chosen.source.whole(some, 'with keys', bound))
   try {
-    const taken = some.flatMap(([hash, imsi]) => {
+    const taken = some.flatMap((imsi) => {
+      const hash = imsiHash(imsi)
       const one = found.get(imsi)
       const problem = one === undefined ? 'it has left the core meanwhile' : problemOf(parts, imsi, one)
       if (one?.keys === undefined || problem !== undefined) {
@@ -227,7 +230,7 @@ async function readSome(
         return []
       }
       const subscriber = subscriberOf(parts, imsi, one, one.keys)
-      return [{ hash, one, subscriber, row: adoptedRow(parts, { hash, subscriber, id, label }) }]
+      return [{ one, subscriber, row: adoptedRow(parts, subscriber, id, label) }]
     })
     const compared = await differing(
       parts,
@@ -236,9 +239,9 @@ async function readSome(
     )
     if (compared === undefined && chosen.isOwn)
       throw southboundUnavailable(parts.hss.view().problem ?? 'the HSS does not answer; try again')
-    return taken.map(({ hash, subscriber, row, one }): Ready => {
+    return taken.map(({ subscriber, row, one }): Ready => {
       const changes = compared?.get(subscriber.imsi)?.fields ?? []
-      results.set(hash, { ...failed(hash, null), status: 'adopted', changes })
+      results.set(row.hash, { ...failed(row.hash, null), status: 'adopted', changes })
       return { imsi: subscriber.imsi, row, found: { ...one, keys: undefined }, changes }
     })
   } finally {
@@ -273,34 +276,29 @@ function subscriberOf(
   }
 }
 
-interface NewRow {
-  readonly hash: string
-  readonly subscriber: Subscriber
-  readonly id: string
-  readonly label: string | undefined
-}
-
 /** SQN = SEQ ‖ IND with 5 bits of IND. TS 33.102 annex C.3.2. */
 const SQN_STEP = 32n
 
-function adoptedRow(parts: SimsParts, { hash, subscriber, id, label }: NewRow): SimRow {
-  const { imsi, ki, opc, apns, ambrBps, msisdn = null, found = '', isBlocked, sqn } = subscriber
+function adoptedRow(
+  parts: SimsParts,
+  { imsi, ki, opc, apns, ambrBps, msisdn, found = '', isBlocked, sqn }: Subscriber,
+  id: string,
+  label: string | undefined,
+): SimRow {
   const { clock, settings } = parts.context
-  const none = new Uint8Array()
-  const card = { ki, opc, iccid: none, adm1: none, pin1: none, puk1: none, pin2: none, puk2: none }
+  const hash = imsiHash(imsi)
   const draft = {
-    ...{
-      imsi,
-      hash,
-      card,
-      iccid: undefined,
-      msisdn,
-      profile: 'default',
-      apns,
-      ambrBps,
-      label: label?.replaceAll(IMSI_END, imsi.slice(-IMSI_END.length)) ?? null,
-    },
-    ...{ expiresAtMs: NEVER_MS, asIs: [] },
+    imsi,
+    hash,
+    card: { ...NO_CARD, ki, opc },
+    iccid: undefined,
+    msisdn: msisdn ?? null,
+    profile: 'default',
+    apns,
+    ambrBps,
+    label: label?.replaceAll(IMSI_END, imsi.slice(-IMSI_END.length)) ?? null,
+    expiresAtMs: NEVER_MS,
+    asIs: [],
   }
   return {
     ...rowOf(parts, { plmn: settings.plmn, nowMs: clock.nowMs(), id }, draft, undefined),
@@ -348,7 +346,7 @@ async function store(
   await noteMoves(
     parts,
     tx,
-    added.map((after) => ({ before: undefined, after })),
+    added.map((after) => ({ after })),
   )
 }
 
@@ -395,8 +393,7 @@ async function lookAgain(
   const taken = ready.filter(({ row, changes }) => {
     return (!isOwn || changes.length === 0) && results.get(row.hash)?.status === 'adopted'
   })
-  for (let at = 0; at < taken.length; at += CHUNK) {
-    const some = taken.slice(at, at + CHUNK)
+  for (const some of chunksOf(taken, CHUNK)) {
     const imsis = some.map(({ imsi }) => imsi)
     const held = await parts.hss.call(signal, (bound) => whole(imsis, 'without keys', bound))
     const keys = isOwn

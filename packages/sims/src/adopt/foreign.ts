@@ -1,4 +1,5 @@
 import {
+  chunksOf,
   type HssDriver,
   type Imsi,
   objectSchema,
@@ -100,8 +101,7 @@ export async function foreignImsis(
   const byHash = everybody.map((imsi) => [imsiHash(imsi), imsi] as const)
   byHash.sort(([one], [other]) => (one < other ? -1 : 1))
   const foreign = new Map<string, Imsi>()
-  for (let at = 0; at < byHash.length; at += CHUNK) {
-    const some = byHash.slice(at, at + CHUNK)
+  for (const some of chunksOf(byHash, CHUNK)) {
     const hashes = some.map(([hash]) => hash)
     const taken = await takenAmong(parts.context.db, hashes)
     const visiting = await parts.context.maybe(visitorsRef)?.among(hashes)

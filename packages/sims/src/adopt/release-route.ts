@@ -104,7 +104,7 @@ export function releaseRoute(parts: SimsParts): Route {
       return await request.mutate('sims', async (tx) => {
         if (body.unblock === true)
           for (const hash of suspended)
-            await transitionSim(parts, tx, hash, { action: 'resume', lift: 'override' })
+            await transitionSim(parts, tx, hash, { action: 'resume', override: true })
         const detail = { ...totals, unblock: body.unblock === true }
         tx.audit({ detail })
         tx.event({ type: 'sim.release', subject: 'sims', data: totals })

@@ -30,7 +30,7 @@ export interface AttachedSet {
   /** Asks the core. What was seen before stays valid for a while when it does not tell. */
   look(signal: AbortSignal): Promise<Attached | undefined>
   /** A phone was seen to be off since the last look. */
-  left(hash: string): void
+  left(hash: ImsiHash): void
 }
 
 interface TimedAttached extends Attached {
@@ -53,7 +53,7 @@ export function attachedSet(context: Pick<Context, 'clock' | 'log' | 'maybe' | '
   let last: TimedAttached | undefined
   let looking: Promise<Attached | undefined> | undefined
   /** Phones that went since the last look began: its answer may be of before. */
-  let gone = new Set<string>()
+  let gone = new Set<ImsiHash>()
   let isFailing = false
 
   const now = (): Attached | undefined =>
@@ -70,7 +70,7 @@ export function attachedSet(context: Pick<Context, 'clock' | 'log' | 'maybe' | '
       const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
       const [ues, isOff] = await Promise.all([core.ues(limited), isRadioOff(context, core, limited)])
       const hashes = await hashesOf(isOff ? [] : ues)
-      for (const hash of hashes) if (gone.has(hash)) hashes.delete(hash)
+      for (const hash of gone) hashes.delete(hash)
       last = { hashes, atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() }
       isFailing = false
     } catch (error) {
@@ -90,8 +90,7 @@ export function attachedSet(context: Pick<Context, 'clock' | 'log' | 'maybe' | '
     now,
     look,
     left: (hash) => {
-      // A hash of a subscriber is one.
-      last?.hashes.delete(hash as ImsiHash)
+      last?.hashes.delete(hash)
       gone.add(hash)
     },
     fresh: async () => {
@@ -136,9 +135,6 @@ export interface AttachState {
   readonly lastSeenAtMs: number | null
 }
 
-/** A phone of which nothing is known. */
-export const NEVER_SEEN: AttachState = { attached: null, lastSeenAtMs: null }
-
 type SeenRow = Pick<SimRow, 'hash' | 'attached_at_ms'>
 
 /** A SIM that no phone was seen with yet, as far as the core tells. */
@@ -146,48 +142,36 @@ export function newAttachState(parts: SimsParts): AttachState {
   return { attached: parts.attachedSet.now() === undefined ? null : false, lastSeenAtMs: null }
 }
 
-/** The phones of SIMs in their order, as `attached` has them. */
+/** The phones of SIMs by their hashes, as `attached` has them. */
 export async function attachStatesOf(
   reader: Reader,
   rows: readonly SeenRow[],
   attached: Attached | undefined,
-): Promise<readonly AttachState[]> {
-  const gone = rows.filter((row) => isGone(row, attached)).map(({ hash }) => hash)
-  const times = gone.length === 0 ? NO_TIMES : await seenTimes(reader, gone)
-  return rows.map((row) => attachStateIn(row, times, attached))
+): Promise<ReadonlyMap<string, AttachState>> {
+  const isHere = ({ hash }: SeenRow): boolean => attached?.hashes.has(hash) === true
+  // Who never attached was never seen, and who is there is seen now: for the others it is written down.
+  const gone = rows.filter((row) => row.attached_at_ms !== null && !isHere(row))
+  const times = await seenTimes(
+    reader,
+    gone.map(({ hash }) => hash),
+  )
+  return new Map(
+    rows.map((row): [string, AttachState] => {
+      if (attached !== undefined && isHere(row))
+        return [row.hash, { attached: true, lastSeenAtMs: attached.atMs }]
+      const lastSeenAtMs = times.get(row.hash) ?? row.attached_at_ms
+      return [row.hash, { attached: attached === undefined ? null : false, lastSeenAtMs }]
+    }),
+  )
 }
 
-const NO_TIMES: ReadonlyMap<string, number> = new Map()
-
-/** Who never attached was never seen, and who is there is seen now: for the others it is written down. */
-function isGone(row: SeenRow, attached: Attached | undefined): boolean {
-  const present: ReadonlySet<string> | undefined = attached?.hashes
-  return row.attached_at_ms !== null && present?.has(row.hash) !== true
-}
-
-function attachStateIn(
-  row: SeenRow,
-  times: ReadonlyMap<string, number>,
-  attached: Attached | undefined,
-): AttachState {
-  const present: ReadonlySet<string> | undefined = attached?.hashes
-  if (present?.has(row.hash) === true) return { attached: true, lastSeenAtMs: attached?.atMs ?? null }
-  return {
-    attached: present === undefined ? null : false,
-    lastSeenAtMs: times.get(row.hash) ?? row.attached_at_ms,
-  }
-}
-
-/** The phone of one SIM; the core is asked anew when it was not asked a moment ago. */
-export async function attachStateOf({ context, attachedSet }: SimsParts, row: SeenRow): Promise<AttachState> {
-  return await oneAttachState(context.db, row, await attachedSet.fresh())
-}
-
-/** The phone of one SIM as it was last seen, without waiting for the core. */
-export async function oneAttachState(
+/** The phone of one SIM, as `attached` has it. */
+export async function attachStateOf(
   reader: Reader,
   row: SeenRow,
   attached: Attached | undefined,
 ): Promise<AttachState> {
-  return attachStateIn(row, isGone(row, attached) ? await seenTimes(reader, [row.hash]) : NO_TIMES, attached)
+  return (await attachStatesOf(reader, [row], attached)).get(row.hash) ?? NEVER_SEEN
 }
+
+const NEVER_SEEN: AttachState = { attached: null, lastSeenAtMs: null }

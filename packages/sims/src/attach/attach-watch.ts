@@ -2,13 +2,14 @@ import {
   type CoreAttaches,
   coreDriverRef,
   createPause,
+  eachAbreast,
   type ImsiHash,
   systemPrincipal,
 } from '@steeple/contracts'
 import { imsiHash, safeText } from '@steeple/telecom'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { markDrifted } from '../provision/push.ts'
-import { tellOfSims, transitionSim, wantedInHss } from '../states/change.ts'
+import { tellOfSims, toldTransition, wantedInHss } from '../states/change.ts'
 import {
   addAttaches,
   attachPosition,
@@ -20,29 +21,16 @@ import {
 import { SIMS, type SimRow } from '../store/sim-store.ts'
 import type { Attached } from './attach-state.ts'
 
-/** Counts attaches as the core tells of each. */
-interface AttachCount {
-  /** Counts what the core has told since the look before. False: it does not tell, and who looks must count. */
-  look(signal: AbortSignal): Promise<boolean>
-}
-
 /** Bound on one question, ms. */
 const ASK_MS = 3_000
 
 /**
- * One count for each attach, whatever restarts: totals and the place up to which the core was heard are kept in one commit.
+ * Counts attaches as the core tells of each: what it has told since the look before. One count for each, whatever restarts: totals and
+ * the place up to which the core was heard are kept in one commit. False: it does not tell, and who looks must count.
  */
-export function attachCount(parts: SimsParts): AttachCount {
+export function attachCount(parts: SimsParts): (signal: AbortSignal) => Promise<boolean> {
   const { context, counters } = parts
   let isFailing = false
-
-  const ask = async (
-    position: string | undefined,
-    signal: AbortSignal,
-  ): Promise<CoreAttaches | undefined> => {
-    const core = context.maybe(coreDriverRef)
-    return await core?.attaches?.(position, AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]))
-  }
   const keep = async (core: string, before: string | undefined, told: CoreAttaches): Promise<void> => {
     const networks = await networksOf(context.db, told.imsis.map(imsiHash))
     await context.db.write(async (tx) => {
@@ -55,34 +43,28 @@ export function attachCount(parts: SimsParts): AttachCount {
       context.log.warn({}, 'some of the log of the core was gone before attaches in it were counted')
   }
 
-  return {
-    look: async (signal) => {
-      const { core } = context.settings
-      const position = await attachPosition(context.db, core)
-      try {
-        const told = await ask(position, signal)
-        if (told === undefined && position !== undefined)
-          await context.db.write((tx) => keepAttachPosition(tx, core, undefined))
-        if (told !== undefined && told.position !== position) await keep(core, position, told)
-        isFailing = false
-        counters.told(await attachTotals(context.db), told?.isTelling === true)
-        // The first time it has told where to begin, and of nobody.
-        return told?.isTelling === true && position !== undefined
-      } catch (error) {
-        signal.throwIfAborted()
-        if (!isFailing)
-          context.log.warn({ reason: safeText(error) }, 'core did not tell of attaches; it is asked again')
-        isFailing = true
-        // What was not heard now is counted when it is heard.
-        return position !== undefined
-      }
-    },
+  return async (signal) => {
+    const { core } = context.settings
+    const position = await attachPosition(context.db, core)
+    try {
+      const bound = AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)])
+      const told = await context.maybe(coreDriverRef)?.attaches?.(position, bound)
+      if (told === undefined && position !== undefined)
+        await context.db.write((tx) => keepAttachPosition(tx, core, undefined))
+      if (told !== undefined && told.position !== position) await keep(core, position, told)
+      isFailing = false
+      counters.told(await attachTotals(context.db), told?.isTelling === true)
+      // The first time it has told where to begin, and of nobody.
+      return told?.isTelling === true && position !== undefined
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isFailing)
+        context.log.warn({ reason: safeText(error) }, 'core did not tell of attaches; it is asked again')
+      isFailing = true
+      // What was not heard now is counted when it is heard.
+      return position !== undefined
+    }
   }
-}
-
-/** Looks at who is attached: the first attach of a SIM, each further one, and phones that should be off. */
-interface AttachWatch {
-  look(signal: AbortSignal): Promise<void>
 }
 
 /** A phone that should be off and is not is cut off again at most so often. */
@@ -91,11 +73,11 @@ const AGAIN_MS = 10_000
 const ABREAST = 32
 
 /**
- * A watch that has seen nobody yet: who is there at its first look has attached before, unless its SIM says otherwise.
+ * Looks at who is attached: the first attach of a SIM, each further one, and phones that should be off. Who is there at its first look has attached before, unless its SIM says otherwise.
  *
  * A look costs a hash for each phone, and a row only for those that are new or that have moved since the look before.
  */
-export function attachWatch(parts: SimsParts): AttachWatch {
+export function attachWatch(parts: SimsParts): (signal: AbortSignal) => Promise<void> {
   const { context } = parts
   const count = attachCount(parts)
   let before: Attached | undefined
@@ -132,28 +114,23 @@ export function attachWatch(parts: SimsParts): AttachWatch {
     return found
   }
 
-  return {
-    look: async (signal) => {
-      const now = await parts.attachedSet.look(signal)
-      parts.counters.present(now?.hashes.size)
-      const isTold = await count.look(signal)
-      if (now === undefined) parts.moves.takeMoved()
-      else {
-        const waiting = [...news(now.hashes)]
-        const pause = createPause()
-        const worker = async (): Promise<void> => {
-          for (let one = waiting.pop(); one !== undefined && !signal.aborted; one = waiting.pop()) {
-            const isOff = await seen(parts, one, isTold).catch((error: unknown) => unreadable(parts, error))
-            if (isOff) offs.set(one.hash, context.clock.monotonicMs() + AGAIN_MS)
-            else offs.delete(one.hash)
-            await pause()
-          }
-        }
-        await Promise.all(Array.from({ length: ABREAST }, worker))
-        await noteMoves(now)
-      }
-      if (!signal.aborted) before = now
-    },
+  return async (signal) => {
+    const now = await parts.attachedSet.look(signal)
+    parts.counters.present(now?.hashes.size)
+    const isTold = await count(signal)
+    if (now === undefined) parts.moves.takeMoved()
+    else {
+      const pause = createPause()
+      await eachAbreast(news(now.hashes), ABREAST, async (one) => {
+        if (signal.aborted) return
+        const isOff = await seen(parts, one, isTold).catch((error: unknown) => unreadable(parts, error))
+        if (isOff) offs.set(one.hash, context.clock.monotonicMs() + AGAIN_MS)
+        else offs.delete(one.hash)
+        await pause()
+      })
+      await noteMoves(now)
+    }
+    if (!signal.aborted) before = now
   }
 }
 
@@ -193,9 +170,7 @@ async function firstAttach(parts: SimsParts, hash: ImsiHash): Promise<void> {
   const { context } = parts
   await context
     .mutate(systemPrincipal('sims'), 'sim.attach', hash, async (tx) => {
-      const { before, after } = await transitionSim(parts, tx, hash, { action: 'attach' })
-      tx.audit({ detail: { from: before.state, to: after.state } })
-      tx.event({ type: 'sim.attach', subject: hash, data: { from: before.state, to: after.state } })
+      await toldTransition(parts, tx, hash, { action: 'attach' })
     })
     .catch((error: unknown) => {
       // It was suspended or revoked in this very moment; its cut is under way.

@@ -22,40 +22,35 @@ import { wantedInHss } from '../states/change.ts'
 import { apnsOf, SIMS, type SimRow } from '../store/sim-store.ts'
 
 /** Whether the SIM itself may be on the network. */
-function stateCheck(row: Facts['row'], { attached, lastSeenAtMs }: AttachState): Check {
+function stateCheck(row: Facts['row'], { attached, lastSeenAtMs }: AttachState): Found {
   const { hash, state, suspend_reason: reason } = row
   if (state === 'issued') {
     const isSeen = attached === true || lastSeenAtMs !== null
-    return fine(
-      'state',
-      isSeen ? 'issued, and used for the first time' : 'issued: its phone was never on the network',
-    )
+    return fine(isSeen ? 'issued, and used for the first time' : 'issued: its phone was never on the network')
   }
-  if (state === 'in-use') return fine('state', 'in use')
+  if (state === 'in-use') return fine('in use')
   if (state === 'suspended') {
     const advice =
       reason === 'quota'
         ? `raise its quota or wait for the next period; svc sim resume ${hash} --override lifts it now`
         : `svc sim resume ${hash} lifts it`
-    return failed('state', `suspended by ${reason ?? 'somebody'}`, advice)
+    return failed(`suspended by ${reason ?? 'somebody'}`, advice)
   }
   if (state === 'expired')
     return failed(
-      'state',
       `expired at ${timestampOrNull(row.expires_at_ms)}`,
       `an expired SIM stays off; issue another in its place: svc sim issue --replaces ${hash}`,
     )
-  return failed('state', 'revoked, which is for good', 'issue another SIM')
+  return failed('revoked, which is for good', 'issue another SIM')
 }
 
 /** Whether the HSS was told of it. */
-function provisioningCheck({ hss }: SimsParts, row: SimRow): Check {
+function provisioningCheck({ hss }: SimsParts, row: SimRow): Found {
   const { status, driver, last_error: reason } = provisioningOf(row, hss.view())
   const why = typeof reason === 'string' ? `: ${reason}` : ''
-  if (status === 'synced') return fine('provisioning', `it is written to the subscriber database (${driver})`)
+  if (status === 'synced') return fine(`it is written to the subscriber database (${driver})`)
   if (status === 'failed')
     return failed(
-      'provisioning',
       `the subscriber database (${driver}) refused it${why}`,
       'correct what the reason names; it is tried again within a minute',
     )
@@ -63,12 +58,12 @@ function provisioningCheck({ hss }: SimsParts, row: SimRow): Check {
   const isAway = hss.view().problem !== undefined
   // Its state keeps it off already, and blocking it first and removing it then takes a moment.
   if (wantedInHss(row.state) !== 'open')
-    return doubtful('provisioning', detail, isAway ? 'mend the way to the HSS: svc health, svc doctor' : null)
+    return doubtful(detail, isAway ? 'mend the way to the HSS: svc health, svc doctor' : null)
   const advice =
     typeof reason === 'string'
       ? 'mend the way to the HSS: svc health, svc doctor'
       : 'wait a few seconds and ask again'
-  return failed('provisioning', detail, advice)
+  return failed(detail, advice)
 }
 
 /** What the HSS should hold of it. */
@@ -79,42 +74,35 @@ const HELD = {
 } as const
 
 /** Whether the HSS holds it as it should, looked at now. */
-async function subscriberCheck(parts: SimsParts, row: SimRow, signal: AbortSignal): Promise<Check> {
+async function subscriberCheck(parts: SimsParts, row: SimRow, signal: AbortSignal): Promise<Found> {
   const driver = parts.hss.driver()
-  const name = 'subscriber'
   if (driver === undefined || driver.name === 'none')
     return unknown(
-      name,
       'there is no HSS that the service fills',
       'look into the one of the core by hand, or have it filled: hss.driver',
     )
   if (parts.hss.view().problem !== undefined)
     return unknown(
-      name,
       `the HSS was not asked: ${parts.hss.view().problem}`,
       'mend the way to the HSS: svc health',
     )
   const found = await differences(parts, driver, [row], signal).catch(() => undefined)
   if (found === undefined)
     return unknown(
-      name,
       `the HSS does not answer: ${parts.hss.view().problem ?? 'no reason'}`,
       'svc health says more',
     )
   const [difference] = found
-  if (difference === undefined) return fine(name, HELD[wantedInHss(row.state)])
-  if (row.hss_status !== 'synced') return doubtful(name, 'the HSS does not hold it as it should yet', null)
+  if (difference === undefined) return fine(HELD[wantedInHss(row.state)])
+  if (row.hss_status !== 'synced') return doubtful('the HSS does not hold it as it should yet', null)
   return failed(
-    name,
     difference.reason,
     'somebody changed it in the database; it is put right within sims.drift_interval, or at once by suspend and resume',
   )
 }
 
-const name = 'attempts'
-
 /** What became of its attempts, as far as the core tells. */
-function attemptsCheck(facts: Facts, isHindered: boolean): Check {
+function attemptsCheck(facts: Facts, isHindered: boolean): Found {
   const { row, attachState, answers } = facts
   const phone = answers?.phone
   const isOn = attachState.attached === true || isHeldAsOn(facts)
@@ -125,31 +113,30 @@ function attemptsCheck(facts: Facts, isHindered: boolean): Check {
     // Who is on may have been refused another connection since.
     const isOnSince = isOn && refusedSince(facts) === undefined
     return advice === null || isOnSince
-      ? doubtful(name, wordsOf(attempt), advice)
-      : failed(name, wordsOf(attempt), advice)
+      ? doubtful(wordsOf(attempt), advice)
+      : failed(wordsOf(attempt), advice)
   }
   if (isOn)
     return fine(
-      name,
       attachState.attached === true ? 'the last one succeeded' : `the core has it as ${phone?.state}`,
     )
-  if (answers === undefined) return unknown(name, 'no core driver is loaded')
-  if (phone === undefined) return unknown(name, answers.problem ?? 'this core does not say who tried')
+  if (answers === undefined) return unknown('no core driver is loaded')
+  if (phone === undefined) return unknown(answers.problem ?? 'this core does not say who tried')
   return quietCheck(facts, phone, isHindered)
 }
 
 /** Of one that was not refused, as far as that is known. */
-function quietCheck(facts: Facts, phone: UeDiagnosis, isHindered: boolean): Check {
+function quietCheck(facts: Facts, phone: UeDiagnosis, isHindered: boolean): Found {
   if (phone.attempts === undefined) {
     const state =
       phone.state === undefined ? 'the core has not heard of it' : `the core has it as ${phone.state}`
-    return unknown(name, `${state}; refusals are not known: ${phone.logProblem ?? 'no log'}`)
+    return unknown(`${state}; refusals are not known: ${phone.logProblem ?? 'no log'}`)
   }
   // Whoever looks at the phone looks in vain while something else keeps it off.
   const advice =
     wantedInHss(facts.row.state) !== 'open' || isHindered || isKeptOff(facts) ? null : QUIET(facts)
-  if (phone.state === undefined) return doubtful(name, 'the core has not heard of this phone', advice)
-  return doubtful(name, `the core has it as ${phone.state}; it was not refused since`, advice)
+  if (phone.state === undefined) return doubtful('the core has not heard of this phone', advice)
+  return doubtful(`the core has it as ${phone.state}; it was not refused since`, advice)
 }
 
 function wordsOf({ detail, at, isCertain }: UeAttempt): string {
@@ -206,8 +193,7 @@ const LIMIT_MS = 5_000
 export async function diagnose(parts: SimsParts, row: SimRow, asked: AbortSignal): Promise<Diagnosis> {
   const signal = AbortSignal.any([asked, AbortSignal.timeout(LIMIT_MS)])
   const first = await look(parts, row, signal)
-  const { hash } = row
-  const now = await SIMS.find(parts.context.db, { hash })
+  const now = await SIMS.find(parts.context.db, { hash: row.hash })
   // Somebody has changed it meanwhile: what was found is of two SIMs then, the one of before and the one of now.
   return now === undefined || isAsBefore(row, now) ? first : await look(parts, now, signal)
 }
@@ -222,7 +208,7 @@ async function look(parts: SimsParts, row: SimRow, signal: AbortSignal): Promise
   const [subscriber, answers, attachState] = await Promise.all([
     subscriberCheck(parts, row, signal),
     askCore(parts, imsi, signal),
-    attachStateOf(parts, row),
+    parts.attachedSet.fresh().then((attached) => attachStateOf(parts.context.db, row, attached)),
   ])
   const { settings, clock } = parts.context
   const provisioning = provisioningCheck(parts, row)
@@ -249,18 +235,19 @@ export function judge(facts: Facts): Diagnosis {
   const core = coreCheck(answers)
   const radio = radioCheck(facts)
   const isHindered = core.status === 'failed' || radio.status === 'failed'
-  const checks = [
-    stateCheck(row, attachState),
-    facts.provisioning,
-    facts.subscriber,
-    networkCheck(facts),
+  const found = {
+    state: stateCheck(row, attachState),
+    provisioning: facts.provisioning,
+    subscriber: facts.subscriber,
+    network: networkCheck(facts),
     core,
     radio,
-    attachedCheck(facts),
-    attemptsCheck(facts, isHindered),
+    attached: attachedCheck(facts),
+    attempts: attemptsCheck(facts, isHindered),
     ...internetCheck(facts),
-    clockCheck(facts),
-  ]
+    clock: clockCheck(facts),
+  }
+  const checks = Object.entries(found).map(([name, of]): Check => ({ name, ...of }))
   const isOn = (attachState.attached === true || isHeldAsOn(facts)) && refusedSince(facts) === undefined
   return { verdict: verdictOf(checks, isOn), checks }
 }
@@ -280,34 +267,27 @@ function verdictOf(checks: readonly Check[], isOn: boolean): string {
 }
 
 /** Whether it is of this network: its number, and the access points that it may use. TS 23.003 clauses 2.2 and 9. */
-export function networkCheck({ row, settings, apns }: Pick<Facts, 'row' | 'settings' | 'apns'>): Check {
-  const name = 'network'
+export function networkCheck({ row, settings, apns }: Pick<Facts, 'row' | 'settings' | 'apns'>): Found {
   const own = formatPlmn(settings.plmn)
   if (row.plmn !== own)
     return doubtful(
-      name,
       `its SIM is of ${row.plmn}, and this network is ${own}: phones take none but their own by themselves`,
       `issue another SIM in its place (svc sim issue --replaces ${row.hash}), or set plmn to ${row.plmn} again`,
     )
   const missing = apnsOf(row).filter((apn) => !apns.includes(apn))
   if (missing.length > 0)
     return doubtful(
-      name,
       `it may use ${missing.join(', ')}, which this network does not have`,
       `take it into the APNs of the policy, or set the APN in the phone to one of ${apns.join(', ')}`,
     )
-  return fine(name, `of ${own}, with ${apnsOf(row).join(', ')}`)
+  return fine(`of ${own}, with ${apnsOf(row).join(', ')}`)
 }
 
 /** Whether the clock of the node is believed: while it is not, no SIM expires, and one that has by a wrong clock stays off. */
-export function clockCheck({ doubt }: Pick<Facts, 'doubt'>): Check {
+export function clockCheck({ doubt }: Pick<Facts, 'doubt'>): Found {
   return doubt === undefined
-    ? fine('clock', 'the clock of this node is believed')
-    : doubtful(
-        'clock',
-        `the clock of this node is not believed: ${doubt}`,
-        'svc clock confirm, when it is right',
-      )
+    ? fine('the clock of this node is believed')
+    : doubtful(`the clock of this node is not believed: ${doubt}`, 'svc clock confirm, when it is right')
 }
 
 /** What was asked of the core for one phone. */
@@ -329,8 +309,8 @@ export interface Facts {
   readonly apns: readonly string[]
   /** Why the node's clock is not believed; undefined while it is. */
   readonly doubt: string | undefined
-  readonly provisioning: Check
-  readonly subscriber: Check
+  readonly provisioning: Found
+  readonly subscriber: Found
   readonly answers: CoreAnswers | undefined
   readonly attachState: AttachState
   /** The box's way to the internet; undefined where nobody looks. */
@@ -373,127 +353,104 @@ async function askCore(
 }
 
 /** Whether the core runs, and does its work. */
-function coreCheck(answers: CoreAnswers | undefined): Check {
-  if (answers === undefined) return unknown('core', 'no core driver is loaded', 'set core')
+function coreCheck(answers: CoreAnswers | undefined): Found {
+  if (answers === undefined) return unknown('no core driver is loaded', 'set core')
   const { seen, problem } = answers
   const services = [...(seen?.services ?? [])].filter(([, state]) => state !== 'unknown')
   const down = services.filter(([, state]) => state === 'down').map(([name]) => name)
   if (down.length > 0)
-    return failed(
-      'core',
-      `down: ${down.join(', ')}`,
-      'start what is down, or correct where it is: svc doctor',
-    )
+    return failed(`down: ${down.join(', ')}`, 'start what is down, or correct where it is: svc doctor')
   const idle = [...(seen?.problems ?? [])].map(([name, words]) => `${name}: ${words}`)
   if (idle.length > 0)
     return failed(
-      'core',
       `not at work: ${idle.join('; ')}`,
       'mend what is named, or restart that function: svc health, and its log',
     )
   if (services.length === 0)
-    return unknown('core', problem ?? 'the core does not say what runs', 'svc health says more')
-  return fine('core', `up: ${services.map(([name]) => name).join(', ')}`)
+    return unknown(problem ?? 'the core does not say what runs', 'svc health says more')
+  return fine(`up: ${services.map(([name]) => name).join(', ')}`)
 }
 
 /** Whether a base station is there. */
-function radioCheck({ answers, attachState, settings }: Facts): Check {
-  if (answers === undefined) return unknown('radio', 'no core driver is loaded')
+function radioCheck({ answers, attachState, settings }: Facts): Found {
+  if (answers === undefined) return unknown('no core driver is loaded')
   const radios = answers.seen?.radios
-  if (radios === undefined) return unknown('radio', 'the core does not say which base stations it has')
+  if (radios === undefined) return unknown('the core does not say which base stations it has')
   const refused = answers.phone?.refusedRadio
   if (radios === 0 && attachState.attached === true) return radioOfOneThatIsOn(answers.seen?.otherNetworks)
   if (radios === 0 && answers.seen?.otherNetworks !== undefined)
     return failed(
-      'radio',
       `no base station announces this network (${formatPlmn(settings.plmn)}); one announces ${answers.seen.otherNetworks.join(', ')}`,
       'set the core and the cell to the network number of this box; svc core plan shows what would change',
     )
   if (radios === 0 && refused !== undefined)
     return failed(
-      'radio',
       `no base station is connected to the core, which refused the last one that came: ${refused}`,
       'set the cell and the core to the same network, tracking area and slices (plmn, tac); svc core plan shows what would change',
     )
   if (radios === 0)
     return failed(
-      'radio',
       'no base station is connected to the core',
       'svc tx status says whether the radio may send, svc health why it does not',
     )
-  return fine('radio', radios === 1 ? 'a base station is connected' : `${radios} base stations are connected`)
+  return fine(radios === 1 ? 'a base station is connected' : `${radios} base stations are connected`)
 }
 
 /** No base station of this network is there, and the phone is on. */
-function radioOfOneThatIsOn(others: readonly string[] | undefined): Check {
+function radioOfOneThatIsOn(others: readonly string[] | undefined): Found {
   return others === undefined
-    ? unknown(
-        'radio',
-        'this phone is on, but the core lists no base station now: look again in a few seconds',
-      )
-    : doubtful(
-        'radio',
-        `this phone is on through a base station of another network (${others.join(', ')})`,
-        null,
-      )
+    ? unknown('this phone is on, but the core lists no base station now: look again in a few seconds')
+    : doubtful(`this phone is on through a base station of another network (${others.join(', ')})`, null)
 }
 
 /** Whether there is internet beyond the core: a phone without it is on all the same. */
-function internetCheck({ internet }: Facts): readonly Check[] {
-  if (internet === undefined) return []
+function internetCheck({ internet }: Facts): { readonly internet?: Found } {
+  if (internet === undefined) return {}
   const { status, detail } = internet
-  if (status === 'ok') return [fine('internet', detail)]
-  return [
-    doubtful(
-      'internet',
-      `phones have no data from outside: ${detail}`,
-      'look at the modem or router that brings the internet',
-    ),
-  ]
+  if (status === 'ok') return { internet: fine(detail) }
+  const advice = 'look at the modem or router that brings the internet'
+  return { internet: doubtful(`phones have no data from outside: ${detail}`, advice) }
 }
 
 /** Whether it is on the network. */
-function attachedCheck(facts: Facts): Check {
+function attachedCheck(facts: Facts): Found {
   const { attached, lastSeenAtMs } = facts.attachState
   const last = lastSeenAtMs === null ? 'it was never seen' : `last seen ${timestampOrNull(lastSeenAtMs)}`
   if (refusedSince(facts) !== undefined && (attached === true || isHeldAsOn(facts)))
-    return unknown(
-      'attached',
-      'the core still has it as registered, from before its last attempt, which was refused',
-    )
-  if (attached === true) return fine('attached', 'its phone is on the network now')
-  if (attached === null) return unknown('attached', `the core does not say; ${last}`)
+    return unknown('the core still has it as registered, from before its last attempt, which was refused')
+  if (attached === true) return fine('its phone is on the network now')
+  if (attached === null) return unknown(`the core does not say; ${last}`)
   if (isHeldAsOn(facts))
-    return unknown(
-      'attached',
-      `the core has it as ${facts.answers?.phone?.state}, which its list had not; ask again`,
-    )
-  return doubtful('attached', `its phone is not on the network; ${last}`, null)
+    return unknown(`the core has it as ${facts.answers?.phone?.state}, which its list had not; ask again`)
+  return doubtful(`its phone is not on the network; ${last}`, null)
 }
 
 /** What one look found. `advice` says what to do when it is not ok. */
-export interface Check {
-  readonly name: string
+export interface Found {
   readonly status: 'ok' | 'warning' | 'failed' | 'unknown'
   readonly detail: string
   readonly advice: string | null
 }
 
-function fine(name: string, detail: string): Check {
-  return { name, status: 'ok', detail, advice: null }
+export interface Check extends Found {
+  readonly name: string
+}
+
+function fine(detail: string): Found {
+  return { status: 'ok', detail, advice: null }
 }
 
 /** It may keep the phone from getting on, or will. */
-function doubtful(name: string, detail: string, advice: string | null): Check {
-  return { name, status: 'warning', detail, advice }
+function doubtful(detail: string, advice: string | null = null): Found {
+  return { status: 'warning', detail, advice }
 }
 
 /** It keeps the phone from getting on. */
-function failed(name: string, detail: string, advice: string): Check {
-  return { name, status: 'failed', detail, advice }
+function failed(detail: string, advice: string): Found {
+  return { status: 'failed', detail, advice }
 }
 
 /** It could not be found out. */
-function unknown(name: string, detail: string, advice: string | null = null): Check {
-  return { name, status: 'unknown', detail, advice }
+function unknown(detail: string, advice: string | null = null): Found {
+  return { status: 'unknown', detail, advice }
 }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Reader, validationFailed } from '@steeple/contracts'
+import { chunksOf, fieldRefused, type ImsiHash, type Reader } from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { ICCID_END, iccidOf } from '../secrets/iccid-index.ts'
 import { cardsWithIccidEnd, hashesByIccidEnd } from '../store/iccid-store.ts'
@@ -43,19 +43,13 @@ const DIGITS = /^[0-9]+$/
  */
 function termsOf(text: string): readonly string[] {
   const terms = wordsOf(text)
-  const fail = (message: string): Error =>
-    validationFailed(`/q ${message}`, { details: [{ pointer: '/q', message }] })
-  if (terms.length === 0) throw fail('holds neither a letter nor a digit')
+  if (terms.length === 0) throw fieldRefused('/q', 'holds neither a letter nor a digit')
   if (terms.some((term) => DIGITS.test(term) && term.length >= WHOLE_IDENTIFIER))
-    throw fail(
+    throw fieldRefused(
+      '/q',
       'takes the last digits alone; whole IMSIs, ICCIDs and numbers go in the body of POST /v1/sims/find',
     )
   return terms
-}
-
-/** Whether a term could be the beginning of a hash. */
-function isHashStart(term: string): boolean {
-  return HASH_START.test(term)
 }
 
 /** Whether a term could be the end of an ICCID or an MSISDN. */
@@ -93,7 +87,7 @@ function endsIccid(sim: Searched, digits: string, longEnds: LongEnds): boolean {
 export interface Search {
   readonly filter: SimFilter
   /** Who is attached now; needed when the filter asks. */
-  readonly present: ReadonlySet<string> | undefined
+  readonly present: ReadonlySet<ImsiHash> | undefined
 }
 
 /** More SIMs than this with one word are found faster by looking through all, newest first. */
@@ -158,7 +152,7 @@ async function candidatesOf(
   longEnds: LongEnds,
 ): Promise<ReadonlySet<string> | undefined> {
   const reader = parts.context.db
-  let best = filter.attached === true ? present : undefined
+  let best: ReadonlySet<string> | undefined = filter.attached === true ? present : undefined
   const offer = (found: ReadonlySet<string> | undefined): void => {
     if (found !== undefined && (best === undefined || found.size < best.size)) best = found
   }
@@ -178,7 +172,7 @@ async function hashesOfTerm(
 ): Promise<ReadonlySet<string> | undefined> {
   const reader = parts.context.db
   const lists = [await hashesByWord(reader, labelKey(term), RARE)]
-  if (isHashStart(term)) lists.push(await hashesByStart(reader, term, RARE))
+  if (HASH_START.test(term)) lists.push(await hashesByStart(reader, term, RARE))
   if (isDigits(term)) {
     lists.push(await hashesByWord(reader, msisdnKey(term), RARE))
     const ends = iccidEnds(term)
@@ -210,9 +204,8 @@ async function pickFrom(
   after: SimPosition | undefined,
 ): Promise<readonly FoundSim[]> {
   const found: FoundSim[] = []
-  const hashes = [...candidates]
-  for (let at = 0; at < hashes.length; at += ROWS_AT_ONCE) {
-    const some = await foundAmong(reader, filter, hashes.slice(at, at + ROWS_AT_ONCE), after)
+  for (const part of chunksOf([...candidates], ROWS_AT_ONCE)) {
+    const some = await foundAmong(reader, filter, part, after)
     found.push(...some.filter(isFound))
     await nextTurn()
   }

@@ -1,4 +1,4 @@
-import { type Imsi, type Pause, validationFailed } from '@steeple/contracts'
+import { type ImsiHash, type Pause, validationFailed } from '@steeple/contracts'
 import type { LineSpan } from '@steeple/telecom'
 import { imsiHash, parseImsi } from '@steeple/telecom'
 import { iccidText } from './import-row.ts'
@@ -10,7 +10,7 @@ export interface PlannedRow {
   /** From 1; the header is not counted. */
   readonly number: number
   readonly place: LineSpan
-  readonly hash: string | undefined
+  readonly hash: ImsiHash | undefined
 }
 
 /** A whole body, looked at before a part of it is imported. */
@@ -44,7 +44,8 @@ export async function planImport(rows: Rows, room: number, pause: Pause): Promis
       throw validationFailed(`an import has at most ${MAX_ROWS} rows; split the file`)
     const iccid = iccidText(cells)
     if (iccid !== undefined && !hasTwins) hasTwins = isThere(iccids, Number(iccid.slice(-ICCID_END_DIGITS)))
-    planned.push({ number: planned.length + 1, place, hash: hashOf(parseImsi(cells.get('imsi') ?? '')) })
+    const imsi = parseImsi(cells.get('imsi') ?? '')
+    planned.push({ number: planned.length + 1, place, hash: imsi && imsiHash(imsi) })
   }
   const isFree = !hasTwins && planned.length <= room
   const inOrder = isFree ? await sorted(planned, pause) : planned
@@ -79,10 +80,6 @@ async function sorted(rows: readonly PlannedRow[], pause: Pause): Promise<readon
     await pause()
   }
   return result
-}
-
-function hashOf(imsi: Imsi | undefined): string | undefined {
-  return imsi === undefined ? undefined : imsiHash(imsi)
 }
 
 /** Of two rows of one SIM the first in the file comes first. */

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import {
+  chunksOf,
   createPause,
   freeOctets,
   isServiceError,
@@ -10,10 +10,12 @@ import {
   type Request,
   type Route,
   route,
+  type Tx,
   timestampFromMs,
   validationFailed,
 } from '@steeple/contracts'
 import { readableCsv } from '@steeple/telecom'
+import { batchId } from '../issue/draw-sims.ts'
 import { policyApns } from '../issue/issue.ts'
 import { SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { noteMoves } from '../states/change.ts'
@@ -34,14 +36,9 @@ export function isJson(bytes: Buffer): boolean {
 /** Rows that a dry run shows as it understands them. */
 const FIRST_ROWS = 5
 
-/** Whether a row is one of those. */
-function isFirst({ planned }: Ready): boolean {
-  return planned.number <= FIRST_ROWS
-}
-
 /** What can be compared with the file, in its order, and no secret. */
 function firstRows(rows: readonly Ready[]): readonly object[] {
-  const inOrder = [...rows].sort((one, other) => one.planned.number - other.planned.number)
+  const inOrder = rows.toSorted((one, other) => one.planned.number - other.planned.number)
   return inOrder.map(({ planned, row }) => {
     const { hash, iccid_last4, msisdn, profile, apns, label, expires_at_ms } = row
     return {
@@ -128,16 +125,10 @@ interface Body {
   readonly pause: Pause
 }
 
-/** By which the SIMs of an import are found together. */
-export function importId(nowMs: number): string {
-  const day = new Date(nowMs).toISOString().slice(0, 10).replaceAll('-', '')
-  return `i-${day}-${[...randomBytes(12)].map((octet) => (octet % 32).toString(32)).join('')}`
-}
-
 async function begin(parts: SimsParts, request: ImportRequest, { rows, plan, pause }: Body): Promise<Run> {
   const { context, iccids } = parts
   const nowMs = context.clock.nowMs()
-  const id = importId(nowMs)
+  const id = batchId('i', nowMs)
   const results = createResults(plan.count)
   const facts = {
     plmn: context.settings.plmn,
@@ -172,13 +163,13 @@ class Run {
   }
 
   async dry(): Promise<object> {
-    const { parts, request, rows, results, pause } = this.#of
+    const { parts, request, plan, rows, results, pause } = this.#of
     const first: Ready[] = []
     let isTold = true
-    for (const chunk of this.#chunks()) {
+    for (const chunk of chunksOf(plan.rows, CHUNK)) {
       const read = await this.#read(chunk)
       await rows.findHolders(parts.context.db, read, pause)
-      first.push(...read.filter(isFirst))
+      first.push(...read.filter(({ planned }) => planned.number <= FIRST_ROWS))
       const added: Ready[] = []
       for (const ready of read) {
         if ((await rows.look(parts.context.db, ready)) === 'imported') added.push(ready)
@@ -216,9 +207,9 @@ class Run {
 
   /** One transaction for all, or nothing. */
   async atomic(): Promise<Reply> {
-    const { parts, request, id, rows, results, pause } = this.#of
+    const { parts, request, id, plan, rows, results, pause } = this.#of
     const wanted: Ready[] = []
-    for (const chunk of this.#chunks()) {
+    for (const chunk of chunksOf(plan.rows, CHUNK)) {
       const read = await this.#read(chunk)
       await rows.findHolders(parts.context.db, read, pause)
       for (const ready of read) {
@@ -235,11 +226,6 @@ class Run {
     })
   }
 
-  *#chunks(): Generator<readonly PlannedRow[]> {
-    const { rows } = this.#of.plan
-    for (let at = 0; at < rows.length; at += CHUNK) yield rows.slice(at, at + CHUNK)
-  }
-
   async #read(chunk: readonly PlannedRow[]): Promise<readonly Ready[]> {
     const { rows, pause } = this.#of
     const found: Ready[] = []
@@ -252,11 +238,10 @@ class Run {
   }
 
   /** Gives the hashes of what is to be pushed. Requests that only read go on meanwhile. */
-  async #store(tx: Parameters<ImportRows['store']>[0], ready: readonly Ready[]): Promise<readonly string[]> {
+  async #store(tx: Tx, ready: readonly Ready[]): Promise<readonly string[]> {
     const { parts, rows, pause } = this.#of
     const added: SimRow[] = []
-    for (let at = 0; at < ready.length; at += CHUNK) {
-      const some = ready.slice(at, at + CHUNK)
+    for (const some of chunksOf(ready, CHUNK)) {
       await rows.findHolders(tx, some, pause)
       for (const one of some) {
         const row = await rows.store(tx, one)
@@ -267,17 +252,17 @@ class Run {
     await noteMoves(
       parts,
       tx,
-      added.map((after) => ({ before: undefined, after })),
+      added.map((after) => ({ after })),
     )
     return added.filter(({ hss_status }) => hss_status !== 'synced').map(({ hash }) => hash)
   }
 
   async #storeChunks(waiting: string[]): Promise<void> {
-    const { parts, request, id, nowMs } = this.#of
+    const { parts, request, id, plan, nowMs } = this.#of
     const { principal, signal, id: requestId } = request
     let isBegun = false
     try {
-      for (const chunk of this.#chunks()) {
+      for (const chunk of chunksOf(plan.rows, CHUNK)) {
         const ready = await this.#read(chunk)
         signal.throwIfAborted()
         await parts.context.db.write(async (tx) => {

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import {
   type Ambr,
   type Imsi,
+  type ImsiHash,
   isServiceError,
   msFromTimestamp,
   PLAIN_TEXT_PATTERN,
@@ -28,7 +29,7 @@ export interface ImportFacts {
 /** One row that can be imported. The caller wipes the card. */
 export interface ImportDraft {
   readonly imsi: Imsi
-  readonly hash: string
+  readonly hash: ImsiHash
   readonly card: Card
   readonly iccid: string | undefined
   readonly msisdn: string | null
@@ -44,7 +45,7 @@ export interface ImportDraft {
 
 /** What became of reading a row: a draft, or what is wrong with it. Never a secret in the words. */
 type ImportRow =
-  | { readonly draft: ImportDraft; readonly hash: string }
+  | { readonly draft: ImportDraft; readonly hash: ImsiHash }
   | { readonly error: string; readonly hash: string | null }
 
 const DIGITS = /^[0-9]+$/
@@ -54,7 +55,7 @@ const PLAIN = new RegExp(PLAIN_TEXT_PATTERN)
 const MAX_NAME = 64
 
 /** Reads one row. The IMSI's hash is the caller's when it has it already. */
-export function importRow(cells: Cells, facts: ImportFacts, known?: string): ImportRow {
+export function importRow(cells: Cells, facts: ImportFacts, known?: ImsiHash): ImportRow {
   const imsi = parseImsi(cells.get('imsi') ?? '')
   const problem = cells.get('problem')
   if (imsi === undefined)
@@ -69,7 +70,7 @@ export function importRow(cells: Cells, facts: ImportFacts, known?: string): Imp
   }
 }
 
-function draftOf(imsi: Imsi, hash: string, cells: Cells, facts: ImportFacts): ImportDraft {
+function draftOf(imsi: Imsi, hash: ImsiHash, cells: Cells, facts: ImportFacts): ImportDraft {
   if (!isImsiOf(facts.plmn, imsi)) {
     const isShortened = [1, 2].some((zeros) => isOfNetwork(facts.plmn, '0'.repeat(zeros) + imsi))
     const hint = isShortened

@@ -3,13 +3,14 @@ import {
   capacityExceeded,
   configInvalid,
   type ErrorDetail,
+  fieldsRefused,
   type Imsi,
+  type ImsiHash,
   msFromDuration,
   msFromTimestamp,
   plmnMismatch,
   simExists,
   timestampFromMs,
-  validationFailed,
 } from '@steeple/contracts'
 import {
   apnProblem,
@@ -37,7 +38,7 @@ import {
   wipeCard,
 } from '../secrets/card.ts'
 import type { IccidMac } from '../secrets/iccid-index.ts'
-import { apnsOf, FRESH, isTaken, type SimRow } from '../store/sim-store.ts'
+import { apnsOf, FRESH, isTaken, type SimRow, takenAmong } from '../store/sim-store.ts'
 import { type IssueBody, LABEL_CHARACTERS } from './issue-schema.ts'
 
 /** What is to be issued, once the parts of a body fit each other. */
@@ -92,10 +93,7 @@ export function issuePlan(body: IssueBody, facts: PlanFacts): IssuePlan {
       message: EXPIRY_RULE,
     })
   const imsis = askedImsis(body, count, plmn, details)
-  if (details.length > 0 || expiresAtMs === undefined)
-    throw validationFailed(details.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
-      details,
-    })
+  if (details.length > 0 || expiresAtMs === undefined) throw fieldsRefused(details)
   return {
     count,
     plmn,
@@ -220,27 +218,22 @@ const CALLING_CODES = `
 /** Digits that an issuer identification number has at most. ITU-T E.118 §4.1. */
 const ISSUER_DIGITS = 7
 
-let byMcc: ReadonlyMap<string, string> | undefined
-
-/** The country calling code of a mobile country code; undefined for those of no country. */
-function callingCodeOf(mcc: string): string | undefined {
-  byMcc ??= new Map(
-    CALLING_CODES.trim()
-      .split(/\s+/)
-      .flatMap((entry) => {
-        const [code = '', mccs = ''] = entry.split(':')
-        return mccs.split(',').map((one) => [one, code] as const)
-      }),
-  )
-  return byMcc.get(mcc)
-}
+/** The country calling codes by mobile country code. */
+const CALLING_CODE_OF: ReadonlyMap<string, string> = new Map(
+  CALLING_CODES.trim()
+    .split(/\s+/)
+    .flatMap((entry) => {
+      const [code = '', ...mccs] = entry.split(/[:,]/)
+      return mccs.map((mcc) => [mcc, code] as const)
+    }),
+)
 
 /**
  * What ICCIDs of a network begin with: 89, the country calling code, and the network as its issuer. A network of no country has its
  * MCC there: such numbers are nobody's. ITU-T E.118 §4.1.
  */
 export function iccidIssuer({ mcc, mnc }: Plmn): string {
-  const code = callingCodeOf(mcc)
+  const code = CALLING_CODE_OF.get(mcc)
   if (code === undefined) return `89${mcc}${mnc.padStart(3, '0')}`
   const digits = ISSUER_DIGITS - 2 - code.length
   return `89${code}${mnc.padStart(digits, '0').slice(-digits)}`
@@ -303,12 +296,9 @@ export async function drawSims(
   const cards = numbers.map((number) => ({ ...number, card: drawCard(plan.plmn, op) }))
   try {
     const { nowMs } = plan
-    const id = batchId(nowMs)
+    const id = batchId('b', nowMs)
     const mac = await parts.iccids.mac()
-    const rows = cards.map((card, i) => {
-      const label = labelOf(plan, i)
-      return newRow(parts, plan, card, { id, nowMs, replaced, mac, label })
-    })
+    const rows = cards.map((card, i) => newRow(parts, plan, card, { id, replaced, mac, place: i }))
     const batch: BatchRow = {
       id,
       created_at_ms: nowMs,
@@ -333,25 +323,21 @@ function labelOf({ label, count }: Pick<IssuePlan, 'label' | 'count'>, place: nu
   return `${label} ${String(place + 1).padStart(String(count).length, '0')}`
 }
 
-const LETTERS = '0123456789abcdefghijklmnopqrstuv'
-
-/** `b-20261121-` and 12 random letters and digits. */
-function batchId(nowMs: number): string {
-  const date = timestampFromMs(nowMs)
-  let id = `b-${date.slice(0, 4)}${date.slice(5, 7)}${date.slice(8, 10)}-`
-  for (const octet of drawOctets(12)) id += LETTERS[octet % LETTERS.length]
-  return id
+/** The kind, the day, and 12 random letters and digits: `b-20261121-0123456789ab`. */
+export function batchId(kind: 'b' | 'i', nowMs: number): string {
+  const day = timestampFromMs(nowMs).slice(0, 10).replaceAll('-', '')
+  return `${kind}-${day}-${[...drawOctets(12)].map((octet) => (octet % 32).toString(32)).join('')}`
 }
 
 /** An IMSI that no SIM has, with its hash. */
 interface FreeNumber {
-  readonly hash: string
+  readonly hash: ImsiHash
   readonly imsi: Imsi
 }
 
 /** Random IMSIs whose hashes clash neither with each other nor with a stored one. */
 async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Promise<readonly FreeNumber[]> {
-  const drawn = new Map<string, Imsi>()
+  const drawn = new Map<ImsiHash, Imsi>()
   // A network with few numbers left must not keep the service busy for ever.
   for (let tries = 0; drawn.size < count && tries < count * 20 + 100; tries++) {
     const imsi = drawImsi(plmn)
@@ -368,13 +354,18 @@ async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Pr
 }
 
 async function freeImsis({ context }: SimsParts, imsis: readonly Imsi[]): Promise<readonly FreeNumber[]> {
-  const free = new Map<string, FreeNumber>()
-  for (const imsi of imsis) {
-    const hash = imsiHash(imsi)
-    if (free.has(hash) || (await isTaken(context.db, hash))) throw simExists(hash)
-    free.set(hash, { hash, imsi })
+  const numbers = imsis.map((imsi) => ({ hash: imsiHash(imsi), imsi }))
+  const taken = new Set(
+    await takenAmong(
+      context.db,
+      numbers.map(({ hash }) => hash),
+    ),
+  )
+  for (const { hash } of numbers) {
+    if (taken.has(hash)) throw simExists(hash)
+    taken.add(hash)
   }
-  return [...free.values()]
+  return numbers
 }
 
 function newRow(
@@ -383,10 +374,9 @@ function newRow(
   { hash, imsi, card }: NewCard & FreeNumber,
   facts: {
     readonly id: string
-    readonly nowMs: number
     readonly replaced: SimRow | undefined
     readonly mac: IccidMac
-    readonly label: string | null
+    readonly place: number
   },
 ): SimRow {
   const iccid = Buffer.from(card.iccid).toString('ascii')
@@ -400,16 +390,16 @@ function newRow(
     uplink_bps: plan.uplinkBps,
     quota_bytes: plan.quotaBytes,
     msisdn: plan.msisdn,
-    label: facts.label,
+    label: labelOf(plan, facts.place),
     batch_id: facts.id,
     iccid_last4: iccid.slice(-4),
     iccid_mac: facts.mac(iccid),
-    issued_at_ms: facts.nowMs,
+    issued_at_ms: plan.nowMs,
     expires_at_ms: plan.expiresAtMs,
-    swapped_at_ms: facts.replaced === undefined ? null : facts.nowMs,
+    swapped_at_ms: facts.replaced === undefined ? null : plan.nowMs,
     replaces: facts.replaced?.hash ?? null,
     ...sealSim(parts.vault, hash, imsi, card),
-    ...firstHss(parts, facts.nowMs),
+    ...firstHss(parts, plan.nowMs),
   }
 }
 

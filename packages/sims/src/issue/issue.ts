@@ -2,7 +2,6 @@ import {
   capacityExceeded,
   fieldRefused,
   forbidden,
-  type ImsiHash,
   type MutationTx,
   type Principal,
   policyRef,
@@ -27,7 +26,7 @@ import { simRecord, unused } from '../record.ts'
 import { openCard, openImsi, wipeCard } from '../secrets/card.ts'
 import { homeKeysOf, homeNetworkKeys } from '../secrets/suci-info.ts'
 import { noteMoves, transitionSim } from '../states/change.ts'
-import { type CardSim, cardsAmong, cardsOfBatchAfter, SIMS, type SimRow } from '../store/sim-store.ts'
+import { type CardSim, cardsAmong, cardsOfBatchAfter, SIMS, type SimRow, simOf } from '../store/sim-store.ts'
 import { addWords } from '../store/word-store.ts'
 import { viewOf } from '../subscribers.ts'
 import { type DrawnSims, drawSims, type IssuePlan, issuePlan } from './draw-sims.ts'
@@ -42,8 +41,7 @@ const DEFAULT_COOLDOWN_HOURS = 24
  * Throws `sim_not_found`, `sim_state_conflict` when it is revoked already, `sim_swap_cooldown`.
  */
 async function swapOut(parts: SimsParts, tx: MutationTx, hash: string): Promise<void> {
-  const row = await SIMS.find(tx, { hash })
-  if (row === undefined) throw simNotFound(hash)
+  const row = await simOf(tx, hash)
   if (row.state === 'revoked') throw simStateConflict(`the SIM ${hash} is revoked; it cannot be replaced`)
   const hours = parts.context.maybe(policyRef)?.bundle().sim_swap_cooldown_hours ?? DEFAULT_COOLDOWN_HOURS
   const untilMs = (row.swapped_at_ms ?? Number.NEGATIVE_INFINITY) + hours * HOUR_MS
@@ -92,7 +90,7 @@ interface Issue {
  */
 async function prepareIssue(parts: SimsParts, body: IssueBody, asker: Asker): Promise<Issue> {
   const { context } = parts
-  const replaced = body.replaces === undefined ? undefined : await replacedBy(parts, body.replaces)
+  const replaced = body.replaces === undefined ? undefined : await simOf(context.db, body.replaces)
   const plan = issuePlan(body, {
     plmn: context.settings.plmn,
     policyApns: policyApns(parts),
@@ -172,7 +170,7 @@ async function addSims(parts: SimsParts, tx: MutationTx, { rows, batch }: DrawnS
   await noteMoves(
     parts,
     tx,
-    rows.map((after) => ({ before: undefined, after })),
+    rows.map((after) => ({ after })),
   )
 }
 
@@ -185,10 +183,8 @@ async function grantQuota(
 ): Promise<void> {
   const quotaBytes = rows[0]?.quota_bytes ?? null
   if (quotaBytes === null) return
-  // Hashes of rows are hashes.
-  const imsis = rows.map(({ hash }) => hash as ImsiHash)
-  const like = replaced === undefined ? undefined : (replaced.hash as ImsiHash)
-  await context.maybe(quotaKeeperRef)?.granted(tx, imsis, quotaBytes, like)
+  const imsis = rows.map(({ hash }) => hash)
+  await context.maybe(quotaKeeperRef)?.granted(tx, imsis, quotaBytes, replaced?.hash)
 }
 
 /** Where the SIMs of a body are to work; undefined where it does not say. Throws `validation_failed`, `node_state_conflict`. */
@@ -211,12 +207,10 @@ async function chooseReach(
   wish: ReachWish | undefined,
   replaced: SimRow | undefined,
 ): Promise<void> {
-  // Hashes of rows are hashes.
-  const imsis = rows.map(({ hash }) => hash as ImsiHash)
+  const imsis = rows.map(({ hash }) => hash)
   const keeper = context.maybe(reachKeeperRef)
   if (wish !== undefined) await keeper?.chooseIn(tx, imsis, wish)
-  else if (replaced !== undefined)
-    for (const imsi of imsis) await keeper?.copyIn(tx, replaced.hash as ImsiHash, imsi)
+  else if (replaced !== undefined) for (const imsi of imsis) await keeper?.copyIn(tx, replaced.hash, imsi)
 }
 
 /** The APNs of the policy in force. */
@@ -233,15 +227,9 @@ function checkCapacity({ context, counters }: SimsParts, count: number): void {
     )
 }
 
-async function replacedBy({ context }: SimsParts, hash: string): Promise<SimRow> {
-  const row = await SIMS.find(context.db, { hash })
-  if (row === undefined) throw simNotFound(hash)
-  return row
-}
-
 /** The service that others issue SIMs by, and open what is sealed. */
 export function simIssuer(parts: SimsParts): SimIssuer {
-  const { context, vault } = parts
+  const { context, vault, iccids } = parts
   return {
     bodySchema: ISSUE_BODY,
     prepare: async (body, asker) => {
@@ -266,11 +254,7 @@ export function simIssuer(parts: SimsParts): SimIssuer {
         },
       }
     },
-    credentials: async (imsi) => {
-      const row = await SIMS.find(context.db, { hash: imsi })
-      if (row === undefined) throw simNotFound(imsi)
-      return credentialsOf(vault, row)
-    },
+    credentials: async (imsi) => credentialsOf(vault, await simOf(context.db, imsi)),
     sim: async (imsi) => {
       const row = await SIMS.find(context.db, { hash: imsi })
       if (row === undefined) return undefined
@@ -285,7 +269,8 @@ export function simIssuer(parts: SimsParts): SimIssuer {
     batch: async (batchId, after, limit) =>
       (await cardsOfBatchAfter(context.db, batchId, after, limit)).map(cardOf),
     byIccid: async (iccid) => {
-      const hash = await holderOf(parts, iccid)
+      const mac = (await iccids.mac())(iccid)
+      const hash = await iccids.holder(context.db, { iccid, mac }, await iccids.indexedTo(context.db))
       const [card] = hash === undefined ? [] : await cardsAmong(context.db, [hash])
       return card && cardOf(card)
     },
@@ -297,15 +282,9 @@ export function simIssuer(parts: SimsParts): SimIssuer {
   }
 }
 
-async function holderOf({ context, iccids }: SimsParts, iccid: string): Promise<string | undefined> {
-  const mac = (await iccids.mac())(iccid)
-  return await iccids.holder(context.db, { iccid, mac }, await iccids.indexedTo(context.db))
-}
-
 function cardOf(row: CardSim): SimCard {
   return {
-    // A hash of the store is one.
-    imsi: row.hash as ImsiHash,
+    imsi: row.hash,
     state: row.state,
     label: row.label ?? undefined,
     batchId: row.batch_id ?? undefined,

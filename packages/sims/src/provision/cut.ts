@@ -6,6 +6,7 @@ import {
   coreDriverRef,
   countText,
   createTurns,
+  eachAbreast,
   type HssDriver,
   msFromDuration,
   type Outcome,
@@ -88,12 +89,9 @@ export function coreBreaker(context: Context<SimsConfig>, vault: Vault): CoreBre
       if (core === undefined) return new Map(rows.map(({ hash }) => [hash, 'not_attached']))
       if (looksOnly()) return new Map(rows.map(({ hash }) => [hash, 'unknown']))
       const kicked = new Map<string, Kicked>()
-      const waiting = [...rows]
-      const worker = async (): Promise<void> => {
-        for (let row = waiting.pop(); row !== undefined; row = waiting.pop())
-          kicked.set(row.hash, await one(core, row, signal))
-      }
-      await Promise.all(Array.from({ length: Math.min(KICKS, rows.length) }, worker))
+      await eachAbreast(rows, KICKS, async (row) => {
+        kicked.set(row.hash, await one(core, row, signal))
+      })
       return kicked
     },
   }

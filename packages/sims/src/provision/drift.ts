@@ -1,7 +1,6 @@
 import {
   type HssDriver,
   type Imsi,
-  isServiceError,
   msFromDuration,
   type Outcome,
   type Reconciler,
@@ -10,8 +9,8 @@ import {
 import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { openImsi, wipe } from '../secrets/card.ts'
 import { wantedInHss } from '../states/change.ts'
-import { type ComparedSim, comparedBetween } from '../store/sim-store.ts'
-import { driftOf, laterSeq, markDrifted, subscriberOf, wantedOf } from './push.ts'
+import { type ComparedSim, comparedBetween, ifSound } from '../store/sim-store.ts'
+import { driftOf, laterSeq, MISSING, markDrifted, subscriberOf, wantedOf } from './push.ts'
 
 /** One SIM that the HSS holds otherwise than it should. */
 interface Difference {
@@ -25,7 +24,6 @@ interface Difference {
 
 /** Names in one reason; more are counted. */
 const MOST_NAMES = 4
-const MISSING = 'the subscriber was missing in the HSS'
 
 /**
  * The SIMs that the HSS holds otherwise than it should; undefined when it did not answer.
@@ -59,7 +57,7 @@ async function comparedWhole(
   const subscribers = new Map<ComparedSim, Subscriber>()
   try {
     for (const row of rows) {
-      const subscriber = readable(() => subscriberOf(parts.vault, row))
+      const subscriber = await ifSound(() => subscriberOf(parts.vault, row))
       if (subscriber !== undefined) subscribers.set(row, subscriber)
     }
     if (subscribers.size === 0) return []
@@ -85,7 +83,7 @@ async function observedOnly(
 ): Promise<readonly Difference[] | undefined> {
   const imsis = new Map<string, Imsi>()
   for (const row of rows) {
-    const imsi = readable(() => openImsi(parts.vault, row))
+    const imsi = await ifSound(() => openImsi(parts.vault, row))
     if (imsi !== undefined) imsis.set(row.hash, imsi)
   }
   if (imsis.size === 0) return []
@@ -111,16 +109,6 @@ function named(fields: readonly string[]): string {
   const rest = fields.length - MOST_NAMES
   const names = fields.slice(0, MOST_NAMES).join(', ')
   return `changed in the HSS: ${names}${rest > 0 ? ` and ${rest} more` : ''}`
-}
-
-/** Undefined for a damaged row: it is compared when somebody has mended it. */
-function readable<T>(open: () => T): T | undefined {
-  try {
-    return open()
-  } catch (error) {
-    if (isServiceError(error) && error.code === 'store_corrupt') return undefined
-    throw error
-  }
 }
 
 /** Subscribers in one look of a driver. */

@@ -4,16 +4,16 @@ import {
   createPause,
   type HssDriver,
   type Imsi,
-  isServiceError,
   type Subscriber,
   type SubscriberHeld,
   type SubscriberObserved,
   type Vault,
 } from '@steeple/contracts'
+import { imsiHash } from '@steeple/telecom'
 import type { SimsParts } from '../parts.ts'
 import { openCard, openFound, openImsi, wipeCard } from '../secrets/card.ts'
 import { type SimNews, tellOfSims, wantedInHss } from '../states/change.ts'
-import { apnsOf, SIMS, type SimRow } from '../store/sim-store.ts'
+import { apnsOf, ifSound, SIMS, type SimRow } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
 
 /** SQN = SEQ ‖ IND with 5 bits of IND. TS 33.102 annex C.3.2. */
@@ -82,12 +82,14 @@ function sqnOf(row: Pick<SimRow, 'hss_seq'>): bigint {
   return (BigInt(row.hss_seq) * SQN_STEP) & SQN_MASK
 }
 
+export const MISSING = 'the subscriber was missing in the HSS'
+
 /** What differs between what the HSS should hold and what it holds; undefined when nothing does. */
 export function driftOf(
   wanted: SubscriberObserved,
   seen: SubscriberObserved | undefined,
 ): string | undefined {
-  if (seen === undefined) return 'the subscriber was missing in the HSS'
+  if (seen === undefined) return MISSING
   if (seen.isBlocked !== wanted.isBlocked)
     return wanted.isBlocked
       ? 'the subscriber was unblocked in the HSS'
@@ -165,23 +167,20 @@ async function adoptRows(
 ): Promise<readonly SimRow[] | undefined> {
   const open = rows.filter(({ as_is }) => as_is !== null)
   if (open.length === 0) return rows
-  const imsis = new Map(open.map((row) => [row.hash, openImsi(parts.vault, row)]))
-  const held = await parts.hss.call(signal, (bound) => heldBy(driver, [...imsis.values()], bound))
-  if (held === undefined) return undefined
-  const heldOf = (hash: string): SubscriberHeld | undefined => {
-    const imsi = imsis.get(hash)
-    return imsi === undefined ? undefined : held.get(imsi)
-  }
+  const imsis = open.map((row) => openImsi(parts.vault, row))
+  const found = await parts.hss.call(signal, (bound) => heldBy(driver, imsis, bound))
+  if (found === undefined) return undefined
+  const held = new Map<string, SubscriberHeld>([...found].map(([imsi, of]) => [imsiHash(imsi), of]))
   await parts.context.observe(async (tx) => {
     for (const { hash } of open) {
       const now = await SIMS.find(tx, { hash })
       if (now === undefined || now.as_is === null) continue
-      const after = adopted(now, heldOf(hash))
+      const after = adopted(now, held.get(hash))
       await SIMS.put(tx, after)
       if (after.msisdn !== now.msisdn) await replaceWords(tx, after)
     }
   })
-  return rows.map((row) => (row.as_is === null ? row : adopted(row, heldOf(row.hash))))
+  return rows.map((row) => (row.as_is === null ? row : adopted(row, held.get(row.hash))))
 }
 
 /** What a push has found of one SIM. `row` is what was pushed. */
@@ -259,7 +258,7 @@ export async function markDrifted(
   await context.observe(async (tx) => {
     const told: SimNews[] = []
     for (const { row, reason, seq } of rows) {
-      const now = await readable(SIMS.find(tx, { hash: row.hash }))
+      const now = await ifSound(() => SIMS.find(tx, { hash: row.hash }))
       if (now === undefined || now.generation !== row.generation) continue
       await SIMS.put(tx, {
         ...now,
@@ -271,16 +270,6 @@ export async function markDrifted(
     }
     tellOfSims(tx, told)
   })
-}
-
-/** A row that fails its checksum waits until somebody has mended it. */
-async function readable(found: Promise<SimRow | undefined>): Promise<SimRow | undefined> {
-  try {
-    return await found
-  } catch (error) {
-    if (isServiceError(error) && error.code === 'store_corrupt') return undefined
-    throw error
-  }
 }
 
 /**
@@ -321,24 +310,17 @@ async function withLaterSeq(
 ): Promise<readonly SimRow[] | undefined> {
   const doubtful = rows.filter(mayBeLost)
   if (doubtful.length === 0) return rows
-  const imsis = new Map(doubtful.map((row) => [row.hash, openImsi(parts.vault, row)]))
-  const seen = await parts.hss.call(signal, (bound) => driver.observe([...imsis.values()], bound))
+  const imsis = doubtful.map((row) => openImsi(parts.vault, row))
+  const seen = await parts.hss.call(signal, (bound) => driver.observe(imsis, bound))
   if (seen === undefined) return undefined
+  const there = new Set<string>([...seen.keys()].map(imsiHash))
   const nowMs = parts.context.clock.nowMs()
-  const seqs = new Map<string, number>()
-  for (const row of doubtful) {
-    const imsi = imsis.get(row.hash)
-    if (imsi !== undefined && !seen.has(imsi)) seqs.set(row.hash, laterSeq(row, nowMs))
-  }
-  if (seqs.size === 0) return rows
-  const reason = 'the subscriber was missing in the HSS'
-  await markDrifted(
-    parts.context,
-    doubtful.flatMap((row) => {
-      const seq = seqs.get(row.hash)
-      return seq === undefined ? [] : [{ row, reason, seq }]
-    }),
-  )
+  const lost = doubtful
+    .filter(({ hash }) => !there.has(hash))
+    .map((row) => ({ row, reason: MISSING, seq: laterSeq(row, nowMs) }))
+  if (lost.length === 0) return rows
+  await markDrifted(parts.context, lost)
+  const seqs = new Map(lost.map(({ row, seq }) => [row.hash, seq]))
   return rows.map((row) => ({ ...row, hss_seq: seqs.get(row.hash) ?? row.hss_seq }))
 }
 

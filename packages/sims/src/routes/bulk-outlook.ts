@@ -1,21 +1,28 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type ImsiHash, type JsonSchema, quotaKeeperRef, recordSchema } from '@steeple/contracts'
+import {
+  chunksOf,
+  type ImsiHash,
+  type JsonSchema,
+  quotaKeeperRef,
+  recordSchema,
+  type SubscriberState,
+} from '@steeple/contracts'
 import type { SimsParts } from '../parts.ts'
 import { moved } from '../states/change.ts'
-import { type SimStanding, type SimState, type SuspendReason, standingsOf } from '../store/sim-store.ts'
+import { type SimStanding, type SuspendReason, standingsOf } from '../store/sim-store.ts'
 
 /** What a bulk change does to each SIM. */
 export interface BulkChange {
   readonly action: 'suspend' | 'resume' | 'revoke' | 'label' | 'extend'
-  readonly label?: string | null
-  readonly override?: boolean
+  readonly label?: string | null | undefined
+  readonly override?: boolean | undefined
   /** Of an extension: ms since the epoch. */
-  readonly expiresAtMs?: number
+  readonly expiresAtMs?: number | undefined
 }
 
 /** SIMs that stand alike and to which a change does the same. */
 interface BulkKind {
-  readonly state: SimState | null
+  readonly state: SubscriberState | null
   readonly suspend_reason: SuspendReason | null
   readonly status: 'changed' | 'unchanged' | 'error'
   readonly sims: number
@@ -59,13 +66,12 @@ export async function outlookOf(
     const key = JSON.stringify(kind)
     kinds.set(key, { ...kind, sims: (kinds.get(key)?.sims ?? 0) + sims })
   }
-  for (let at = 0; at < hashes.length; at += AT_ONCE) {
-    const some = hashes.slice(at, at + AT_ONCE)
+  for (const some of chunksOf(hashes, AT_ONCE)) {
     const rows = await standingsOf(parts.context.db, some)
     const keptOff = await keptOffBy(parts, change, rows)
     for (const row of rows) {
       const status = keptOff.has(row.hash) ? 'error' : fateOf(row, change)
-      if (status === 'changed' && on?.has(row.hash as ImsiHash) === true) attached += 1
+      if (status === 'changed' && on?.has(row.hash) === true) attached += 1
       count({ state: row.state, suspend_reason: row.suspend_reason, status }, 1)
     }
     if (rows.length < some.length)
@@ -99,12 +105,11 @@ async function keptOffBy(
   { context }: SimsParts,
   { action, override }: BulkChange,
   rows: readonly SimStanding[],
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlySet<ImsiHash>> {
   const keeper = action === 'resume' && override !== true ? context.maybe(quotaKeeperRef) : undefined
-  // Hashes of rows are hashes.
   const byQuota = rows
     .filter(({ state, suspend_reason: reason }) => state === 'suspended' && reason === 'quota')
-    .map(({ hash }) => hash as ImsiHash)
+    .map(({ hash }) => hash)
   if (keeper === undefined || byQuota.length === 0) return new Set()
   const used = await keeper.used(byQuota)
   return new Set(

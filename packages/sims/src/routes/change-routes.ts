@@ -3,7 +3,9 @@ import {
   changeTag,
   type ErrorDetail,
   fieldRefused,
+  fieldsRefused,
   forbidden,
+  type ImsiHash,
   isServiceError,
   type JsonSchema,
   type MutationTx,
@@ -18,11 +20,9 @@ import {
   refuseStale,
   route,
   SIM_PARAMS,
-  simNotFound,
   simStateConflict,
   staleChange,
   TIMESTAMP_SCHEMA,
-  validationFailed,
 } from '@steeple/contracts'
 import { apnProblems, EXPIRY_RULE, isExpiry } from '../issue/draw-sims.ts'
 import { policyApns } from '../issue/issue.ts'
@@ -30,16 +30,16 @@ import { APNS_SCHEMA, BPS_SCHEMA, NAME_SCHEMA } from '../issue/issue-schema.ts'
 import { RATES_RESOURCE, SIM_RESOURCE, type SimsParts } from '../parts.ts'
 import { changedPart, recordOf, SIM_SCHEMA } from '../record.ts'
 import { type Changed, refuseUnwritten, transitionSim, unsynced, wantedInHss } from '../states/change.ts'
-import { apnsOf, SIMS, type SimFilter, type SimRow } from '../store/sim-store.ts'
+import { apnsOf, SIMS, type SimFilter, type SimRow, simOf } from '../store/sim-store.ts'
 import { replaceWords } from '../store/word-store.ts'
 import { type BulkChange, KINDS, outlookOf } from './bulk-outlook.ts'
 import { FILTER_PROPERTIES, filterFrom, matchingHashes } from './filter.ts'
 import type { SimParams } from './read-routes.ts'
-import { WAIT_SCHEMA, type WaitQuery, waitMsOf, watchCuts, watchPushes } from './state-routes.ts'
+import { attachedAmong, WAIT_SCHEMA, type WaitQuery, waitMsOf, watch } from './state-routes.ts'
 
 type BulkAction = BulkChange['action']
 interface BulkBody extends Omit<BulkChange, 'expiresAtMs'> {
-  readonly ids?: readonly string[]
+  readonly ids?: readonly ImsiHash[]
   readonly filter?: SimFilter
   readonly limit?: number
   readonly after?: string
@@ -48,7 +48,7 @@ interface BulkBody extends Omit<BulkChange, 'expiresAtMs'> {
   readonly dry_run?: boolean
 }
 interface BulkResult {
-  readonly imsi_sha256_12: string
+  readonly imsi_sha256_12: ImsiHash
   readonly status: 'changed' | 'unchanged' | 'error'
   readonly state: string | null
   readonly error: { readonly code: string; readonly message: string } | null
@@ -191,20 +191,11 @@ function checkParts({ context }: SimsParts, body: BulkBody): void {
       details.push({ pointer: `/${name}`, message: `goes with action ${action} and with no other` })
   if (body.expires_at !== undefined && !isExpiry(msFromTimestamp(body.expires_at), context.clock.nowMs()))
     details.push({ pointer: '/expires_at', message: EXPIRY_RULE })
-  if (details.length > 0)
-    throw validationFailed(details.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
-      details,
-    })
+  if (details.length > 0) throw fieldsRefused(details)
 }
 
-function changeOf({ action, label, override, expires_at: until }: BulkBody): BulkChange {
-  const expiresAtMs = until === undefined ? undefined : msFromTimestamp(until)
-  return {
-    action,
-    ...(label === undefined ? {} : { label }),
-    ...(override === undefined ? {} : { override }),
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-  }
+function changeOf({ action, label, override, expires_at: until = '' }: BulkBody): BulkChange {
+  return { action, label, override, expiresAtMs: msFromTimestamp(until) }
 }
 
 /** Of all that is meant, however many they are. */
@@ -219,7 +210,7 @@ async function dryRun(parts: SimsParts, body: BulkBody): Promise<object> {
 async function idsOf(
   parts: SimsParts,
   { ids, filter, limit, after }: BulkBody,
-): Promise<{ readonly ids: readonly string[]; readonly next: string | null }> {
+): Promise<{ readonly ids: readonly ImsiHash[]; readonly next: string | null }> {
   if (ids !== undefined) return { ids, next: null }
   const most = limit ?? MOST
   const found = await matchingHashes(parts, filterFrom(filter ?? {}), most + 1, after)
@@ -232,66 +223,61 @@ async function idsOf(
 async function change(
   parts: SimsParts,
   request: Request<unknown, WaitQuery, BulkBody>,
-  ids: readonly string[],
+  ids: readonly ImsiHash[],
   missing: Role | undefined,
 ): Promise<Reply> {
-  const { action } = request.body
+  const { body, signal } = request
+  const { action } = body
   const isCut = action === 'suspend' || action === 'revoke'
   const waitMs = waitMsOf(request.query)
-  const watch = watchCuts(parts, isCut ? ids : [], waitMs, request.signal)
-  const pushes = watchPushes(parts, action === 'resume' ? ids : [], waitMs, request.signal)
+  const on = attachedAmong(parts, isCut ? ids : [])
+  const cuts = watch(parts.detaches, [...on], waitMs, signal)
+  const isPushed = action === 'resume' && parts.hss.driver() !== undefined
+  const pushes = watch(parts.pushes, isPushed ? ids : [], waitMs, signal)
+  let changed: readonly ImsiHash[] = []
+  let off: readonly ImsiHash[] = []
   try {
-    const { reply, changed, off } = await changeAll(parts, request, ids, missing, watch.on)
+    const reply = await request.mutate(`sims:${action}`, async (tx) => {
+      if (missing !== undefined) throw forbidden(missing)
+      const results: BulkResult[] = []
+      const step = changeOf(body)
+      for (const hash of ids) {
+        results.push(await one(parts, tx, hash, step))
+        // Requests that only read go on meanwhile.
+        if (results.length % CHUNK === 0) await nextTurn()
+      }
+      const those = (status: BulkResult['status']): readonly BulkResult[] =>
+        results.filter((result) => result.status === status)
+      const totals = {
+        matched: ids.length,
+        changed: those('changed').length,
+        unchanged: those('unchanged').length,
+        failed: those('error').length,
+      }
+      changed = those('changed').map((result) => result.imsi_sha256_12)
+      off = changed.filter((hash) => on.has(hash))
+      const until = body.expires_at === undefined ? {} : { expires_at: body.expires_at }
+      tx.audit({ detail: { action, reason: body.reason ?? null, ...until, ...totals, ids: changed } })
+      tx.event({ type: 'sim.bulk', subject: `sims:${action}`, data: { action, ...totals } })
+      return { body: { ...totals, attached: off.length, detached: null, next: null, kinds: [], results } }
+    })
     if (waitMs === 0) return reply
-    await pushes.done(changed)
-    return { ...reply, body: { ...Object(reply.body), detached: await watch.off(off) } }
+    await pushes.ends(changed)
+    const ends = await cuts.ends(off)
+    const detached = ends.filter((how) => how === 'yes' || how === 'not_attached').length
+    return { ...reply, body: { ...Object(reply.body), detached } }
   } finally {
-    watch.end()
+    cuts.end()
     pushes.end()
   }
 }
 
-/** The report, whom it changed, and which phones that were `on` have to go off. */
-async function changeAll(
+async function one(
   parts: SimsParts,
-  request: Request<unknown, WaitQuery, BulkBody>,
-  ids: readonly string[],
-  missing: Role | undefined,
-  on: ReadonlySet<string>,
-): Promise<{ readonly reply: Reply; readonly changed: readonly string[]; readonly off: readonly string[] }> {
-  const { body } = request
-  let changed: readonly string[] = []
-  let off: readonly string[] = []
-  const reply = await request.mutate(`sims:${body.action}`, async (tx) => {
-    if (missing !== undefined) throw forbidden(missing)
-    const results: BulkResult[] = []
-    const step = changeOf(body)
-    for (const hash of ids) {
-      results.push(await one(parts, tx, hash, step))
-      // Requests that only read go on meanwhile.
-      if (results.length % CHUNK === 0) await nextTurn()
-    }
-    const count = (status: BulkResult['status']): number =>
-      results.filter((result) => result.status === status).length
-    const totals = {
-      matched: ids.length,
-      changed: count('changed'),
-      unchanged: count('unchanged'),
-      failed: count('error'),
-    }
-    changed = results.filter(({ status }) => status === 'changed').map((result) => result.imsi_sha256_12)
-    const until = body.expires_at === undefined ? {} : { expires_at: body.expires_at }
-    tx.audit({
-      detail: { action: body.action, reason: body.reason ?? null, ...until, ...totals, ids: changed },
-    })
-    tx.event({ type: 'sim.bulk', subject: `sims:${body.action}`, data: { action: body.action, ...totals } })
-    off = changed.filter((hash) => on.has(hash))
-    return { body: { ...totals, attached: off.length, detached: null, next: null, kinds: [], results } }
-  })
-  return { reply, changed, off }
-}
-
-async function one(parts: SimsParts, tx: MutationTx, hash: string, change: BulkChange): Promise<BulkResult> {
+  tx: MutationTx,
+  hash: ImsiHash,
+  change: BulkChange,
+): Promise<BulkResult> {
   try {
     const { before, after } = await applied(parts, tx, hash, change)
     const status = before === after ? 'unchanged' : 'changed'
@@ -306,16 +292,12 @@ async function one(parts: SimsParts, tx: MutationTx, hash: string, change: BulkC
 function applied(parts: SimsParts, tx: MutationTx, hash: string, change: BulkChange): Promise<Changed> {
   if (change.action === 'label') return relabel(tx, hash, change.label ?? null)
   if (change.action === 'extend') return extend(parts, tx, hash, change.expiresAtMs ?? 0)
-  return transitionSim(parts, tx, hash, {
-    action: change.action,
-    ...(change.override === true ? { lift: 'override' } : {}),
-  })
+  return transitionSim(parts, tx, hash, { action: change.action, override: change.override })
 }
 
 /** Has a SIM expire later, never earlier. Throws `sim_not_found`, `sim_state_conflict`. */
 async function extend(parts: SimsParts, tx: MutationTx, hash: string, untilMs: number): Promise<Changed> {
-  const before = await SIMS.find(tx, { hash })
-  if (before === undefined) throw simNotFound(hash)
+  const before = await simOf(tx, hash)
   if (before.state === 'revoked') throw simStateConflict(`the SIM ${hash} is revoked; it cannot expire later`)
   if (before.expires_at_ms >= untilMs) return { before, after: before }
   const after = { ...before, expires_at_ms: untilMs }
@@ -326,8 +308,7 @@ async function extend(parts: SimsParts, tx: MutationTx, hash: string, untilMs: n
 
 /** Gives a SIM another label. Throws `sim_not_found`. */
 async function relabel(tx: MutationTx, hash: string, label: string | null): Promise<Changed> {
-  const before = await SIMS.find(tx, { hash })
-  if (before === undefined) throw simNotFound(hash)
+  const before = await simOf(tx, hash)
   if (before.label === label) return { before, after: before }
   const after = { ...before, label }
   await SIMS.put(tx, after)
@@ -351,18 +332,9 @@ export function labelRoute(parts: SimsParts): Route {
     errors: ['sim_not_found', staleChange.code, 'store_corrupt'],
     audit: 'sim.label',
     guarded: true,
-    handle: async (request) => {
-      const { imsi: hash } = request.params
-      return await request.mutate(hash, async (tx) => {
-        const { before, after } = await relabel(tx, hash, request.body.label)
-        refuseStale(request.header('if-match'), changedPart(before), `the SIM ${hash}`)
-        // A label may be a person's name, which the trail has no need of.
-        tx.audit({ detail: { is_changed: before !== after } })
-        tx.event({ type: 'sim.label', subject: hash, data: {} })
-        const body = await recordOf(parts, after, tx)
-        return { body, headers: { etag: changeTag(changedPart(after), body) } }
-      })
-    },
+    // A label may be a person's name, which the trail has no need of.
+    handle: (request) =>
+      guarded(parts, request, 'sim.label', {}, (tx, hash) => relabel(tx, hash, request.body.label)),
   })
 }
 
@@ -397,17 +369,29 @@ export function subscriptionRoute(parts: SimsParts): Route {
     errors: ['validation_failed', 'sim_not_found', 'sim_state_conflict', staleChange.code, 'store_corrupt'],
     audit: 'sim.subscription',
     guarded: true,
-    handle: async (request) => {
-      const { imsi: hash } = request.params
-      return await request.mutate(hash, async (tx) => {
-        const { before, after } = await resubscribe(parts, tx, hash, request.body)
-        refuseStale(request.header('if-match'), changedPart(before), `the SIM ${hash}`)
-        tx.audit({ detail: { is_changed: before !== after, ...request.body } })
-        tx.event({ type: 'sim.subscription', subject: hash, data: {} })
-        const body = await recordOf(parts, after, tx)
-        return { body, headers: { etag: changeTag(changedPart(after), body) } }
-      })
-    },
+    handle: (request) =>
+      guarded(parts, request, 'sim.subscription', request.body, (tx, hash) =>
+        resubscribe(parts, tx, hash, request.body),
+      ),
+  })
+}
+
+/** Changes a SIM that is still as the request has read it. `facts`: for the audit trail. */
+async function guarded<Body>(
+  parts: SimsParts,
+  request: Request<SimParams, unknown, Body>,
+  type: string,
+  facts: object,
+  work: (tx: MutationTx, hash: ImsiHash) => Promise<Changed>,
+): Promise<Reply> {
+  const { imsi: hash } = request.params
+  return await request.mutate(hash, async (tx) => {
+    const { before, after } = await work(tx, hash)
+    refuseStale(request.header('if-match'), changedPart(before), `the SIM ${hash}`)
+    tx.audit({ detail: { is_changed: before !== after, ...facts } })
+    tx.event({ type, subject: hash, data: {} })
+    const body = await recordOf(parts, after, tx)
+    return { body, headers: { etag: changeTag(changedPart(after), body) } }
   })
 }
 
@@ -418,8 +402,7 @@ async function resubscribe(
   hash: string,
   { apns, ...rates }: SubscriptionBody,
 ): Promise<Changed> {
-  const before = await SIMS.find(tx, { hash })
-  if (before === undefined) throw simNotFound(hash)
+  const before = await simOf(tx, hash)
   if (before.state === 'revoked') throw simStateConflict(`the SIM ${hash} is revoked; issue another one`)
   // One that was taken over may have an APN that the policy does not name.
   const [problem] = apnProblems(apns ?? [], [...new Set([...policyApns(parts), ...apnsOf(before)])])

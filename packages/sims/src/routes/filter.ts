@@ -1,6 +1,12 @@
-import { type JsonSchema, PLAIN_TEXT_PATTERN, southboundUnavailable, timeField } from '@steeple/contracts'
+import {
+  type ImsiHash,
+  type JsonSchema,
+  PLAIN_TEXT_PATTERN,
+  southboundUnavailable,
+  timeField,
+} from '@steeple/contracts'
 import { countFound, isSearch, type Search, search } from '../find/search.ts'
-import { sortedSims } from '../find/sorted.ts'
+import { type SortPosition, sortedSims } from '../find/sorted.ts'
 import type { SimsParts } from '../parts.ts'
 import {
   countSims,
@@ -12,7 +18,6 @@ import {
   type SimRow,
   simsOf,
 } from '../store/sim-store.ts'
-import type { SortPosition } from '../store/sorted-store.ts'
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
 
@@ -74,14 +79,11 @@ export async function matchingSorted(
   const found = await sortedSims(parts, filter, sort, limit, after, () =>
     matchingHashes(parts, filter, Number.MAX_SAFE_INTEGER),
   )
-  const rows = await simsOf(
-    parts.context.db,
-    found.map(({ hash }) => hash),
-  )
-  const byHash = new Map(rows.map((row) => [row.hash, row]))
-  return found.flatMap((at) => {
-    const row = byHash.get(at.hash)
-    return row === undefined ? [] : [{ row, at }]
+  const places = new Map(found.map((at) => [at.hash, at]))
+  const rows = await simsOf(parts.context.db, [...places.keys()])
+  return rows.flatMap((row) => {
+    const at = places.get(row.hash)
+    return at === undefined ? [] : [{ row, at }]
   })
 }
 
@@ -98,12 +100,10 @@ export async function matching(
   const { db } = parts.context
   if (!isSearch(filter)) return await listSims(db, filter, limit, after)
   const found = await search(parts, await searchOf(parts, filter), limit, after)
-  const rows = await simsOf(
+  return await simsOf(
     db,
     found.map(({ hash }) => hash),
   )
-  const byHash = new Map(rows.map((row) => [row.hash, row]))
-  return found.flatMap(({ hash }) => byHash.get(hash) ?? [])
 }
 
 /** At most `limit` hashes of a filter behind the hash `after`, by hash. Throws as `matching` does. */
@@ -112,7 +112,7 @@ export async function matchingHashes(
   filter: SimFilter,
   limit: number,
   after = '',
-): Promise<readonly string[]> {
+): Promise<readonly ImsiHash[]> {
   if (!isSearch(filter)) return await hashesOf(parts.context.db, filter, limit, after)
   // What is searched for comes newest first: which hashes are the first is known of all of them alone.
   const found = await search(parts, await searchOf(parts, filter), Number.MAX_SAFE_INTEGER, undefined)

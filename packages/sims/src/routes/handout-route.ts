@@ -1,14 +1,13 @@
 import {
   BATCH_ID_PATTERN,
+  chunksOf,
   fieldRefused,
   handoutCodesRef,
-  type ImsiHash,
   LANGUAGES,
   type Language,
   notFound,
   objectSchema,
   type PrintedCode,
-  type Reader,
   type Route,
   route,
 } from '@steeple/contracts'
@@ -31,8 +30,6 @@ const PER_PAGE = 8
 const MOST = 10_000
 /** Of those that are named one by one, since they stand in the address. */
 const MOST_NAMED = 500
-/** Hashes of one statement. */
-const ABREAST = 100
 
 const STYLE = `
 @page { size: A4 portrait; margin: 0 }
@@ -150,7 +147,7 @@ async function simsToPrint({ context: { db } }: SimsParts, asked: HandoutQuery):
   if ((batch === undefined) === (named === ''))
     throw fieldRefused('/batch_id', 'or sims is needed, and not both: say which SIMs are printed')
   const rows =
-    batch === undefined ? await simsNamed(db, named.split(',')) : await simsOfBatch(db, batch, MOST + 1)
+    batch === undefined ? await simsOf(db, named.split(',')) : await simsOfBatch(db, batch, MOST + 1)
   if (rows.length > MOST)
     throw fieldRefused('/batch_id', `has more than ${MOST} SIMs; print them by smaller batches`)
   const live = rows.filter(({ state }) => state !== 'revoked')
@@ -171,13 +168,6 @@ function namedIn({ batch_id: batch }: HandoutQuery, sims: readonly SimRow[]): ob
   return batch === undefined ? { hashes: sims.map(({ hash }) => hash) } : {}
 }
 
-async function simsNamed(reader: Reader, hashes: readonly string[]): Promise<readonly SimRow[]> {
-  const found: SimRow[] = []
-  for (let at = 0; at < hashes.length; at += ABREAST)
-    found.push(...(await simsOf(reader, hashes.slice(at, at + ABREAST))))
-  return found
-}
-
 async function* handout(
   parts: SimsParts,
   sims: readonly SimRow[],
@@ -185,13 +175,11 @@ async function* handout(
 ): AsyncGenerator<string> {
   const words = WORDS[language]
   yield PAGE.head(`${words.title} ${name}`, language)
-  for (let at = 0; at < sims.length; at += PER_PAGE) {
-    const page = sims.slice(at, at + PER_PAGE)
-    // Hashes of rows are hashes.
-    const hashes = page.map(({ hash }) => hash as ImsiHash)
+  for (const page of chunksOf(sims, PER_PAGE)) {
+    const hashes = page.map(({ hash }) => hash)
     const printed = await parts.context.maybe(handoutCodesRef)?.printed(hashes, language)
     const cards = page.map((sim) =>
-      card(sim, words, codes ? codesOf(parts, sim) : [], printed?.get(sim.hash as ImsiHash)),
+      card(sim, words, codes ? codesOf(parts, sim) : [], printed?.get(sim.hash)),
     )
     yield `<section class="page">\n${cards.join('')}</section>\n`
   }

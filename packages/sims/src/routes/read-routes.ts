@@ -1,6 +1,7 @@
 import {
   changeTag,
   csvLine,
+  type ImsiHash,
   type JsonSchema,
   objectSchema,
   ok,
@@ -11,12 +12,11 @@ import {
   recordSchema,
   route,
   SIM_PARAMS,
-  simNotFound,
   timestampOrNull,
 } from '@steeple/contracts'
 import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
 import { inCoreOf } from '../adopt/foreign.ts'
-import { attachStatesOf, NEVER_SEEN } from '../attach/attach-state.ts'
+import { attachStatesOf, newAttachState } from '../attach/attach-state.ts'
 import { diagnose } from '../diagnosis/diagnose.ts'
 import { hashesByLongIccidEnd } from '../find/search.ts'
 import { SORT_VALUES } from '../find/sorted.ts'
@@ -32,7 +32,15 @@ import {
   type UsedBytes,
   usageOf,
 } from '../record.ts'
-import { apnsOf, SIMS, type SimFilter, type SimPosition, type SimRow, simsOf } from '../store/sim-store.ts'
+import {
+  apnsOf,
+  type SimFilter,
+  type SimPosition,
+  type SimRow,
+  simOf,
+  simsOf,
+  suspendReasonOf,
+} from '../store/sim-store.ts'
 import { areWordsBuilt, hashesByWord, msisdnKey } from '../store/word-store.ts'
 import { countMatching, FILTER_PROPERTIES, filterFrom, matching, matchingSorted } from './filter.ts'
 
@@ -46,7 +54,7 @@ const COLUMNS: readonly (readonly [
 ])[] = [
   ['imsi_sha256_12', (row) => row.hash],
   ['state', (row) => row.state],
-  ['suspend_reason', (row) => (row.state === 'suspended' ? row.suspend_reason : null)],
+  ['suspend_reason', suspendReasonOf],
   ['profile', (row) => row.profile],
   ['apns', (row) => apnsOf(row).join(';')],
   ['label', (row) => row.label],
@@ -103,7 +111,7 @@ async function* csv(parts: SimsParts, filter: SimFilter): AsyncGenerator<string>
 
 /** The parameter of the routes of one SIM. */
 export interface SimParams {
-  readonly imsi: string
+  readonly imsi: ImsiHash
 }
 
 interface ListQuery extends SimFilter {
@@ -151,8 +159,7 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
       conditional: true,
       errors: ['sim_not_found', 'store_corrupt'],
       handle: async (request) => {
-        const row = await SIMS.find(parts.context.db, { hash: request.params.imsi })
-        if (row === undefined) throw simNotFound(request.params.imsi)
+        const row = await simOf(parts.context.db, request.params.imsi)
         const [record, in_core] = await Promise.all([
           recordOf(parts, row),
           inCoreOf(parts, row, request.signal),
@@ -171,7 +178,9 @@ async function simRecords(parts: SimsParts, rows: readonly SimRow[]): Promise<re
   const attachStates = await attachStatesOf(parts.context.db, rows, await parts.attachedSet.fresh())
   const used = await usageOf(parts, rows)
   const view = parts.hss.view()
-  return rows.map((row, i) => simRecord(row, view, attachStates[i] ?? NEVER_SEEN, used(row)))
+  return rows.map((row) =>
+    simRecord(row, view, attachStates.get(row.hash) ?? newAttachState(parts), used(row)),
+  )
 }
 
 async function simPage(parts: SimsParts, query: ListQuery, page: Page): Promise<object> {
@@ -203,7 +212,9 @@ async function newestPage(parts: SimsParts, filter: SimFilter, page: Page): Prom
 async function sortedPage(parts: SimsParts, filter: SimFilter, sort: string, page: Page): Promise<FoundPage> {
   const [issuedAtMs, hash, value = null] = page.after ?? []
   const after =
-    page.after === undefined ? undefined : { issuedAtMs: Number(issuedAtMs), hash: String(hash), value }
+    page.after === undefined
+      ? undefined
+      : { issuedAtMs: Number(issuedAtMs), hash: String(hash) as ImsiHash, value }
   const found = await matchingSorted(parts, filter, sort, page.limit + 1, after)
   const shown = found.slice(0, page.limit)
   const last = found.length > page.limit ? shown.at(-1)?.at : undefined
@@ -247,8 +258,7 @@ export function diagnosisRoute(parts: SimsParts): Route {
     errors: ['sim_not_found', 'store_corrupt'],
     handle: async (request) => {
       const hash = request.params.imsi
-      const row = await SIMS.find(parts.context.db, { hash })
-      if (row === undefined) throw simNotFound(hash)
+      const row = await simOf(parts.context.db, hash)
       return ok({ imsi_sha256_12: hash, ...(await diagnose(parts, row, request.signal)) })
     },
   })

@@ -1,6 +1,7 @@
 import {
   coreDriverRef,
   DURATION_PATTERN,
+  fieldRefused,
   type ImsiHash,
   type JsonSchema,
   msFromDuration,
@@ -11,13 +12,12 @@ import {
   type Route,
   route,
   SIM_PARAMS,
-  validationFailed,
 } from '@steeple/contracts'
 import { NAME_SCHEMA } from '../issue/issue-schema.ts'
 import type { SimsParts } from '../parts.ts'
-import type { Detached } from '../provision/cut.ts'
+import type { Detached, EndBoard } from '../provision/cut.ts'
 import { MOVED_SIM_SCHEMA, recordOf } from '../record.ts'
-import { type Changed, transitionSim, wantedInHss } from '../states/change.ts'
+import { type Changed, toldTransition, wantedInHss } from '../states/change.ts'
 import { SIMS, type SimRow } from '../store/sim-store.ts'
 import type { SimParams } from './read-routes.ts'
 
@@ -42,59 +42,42 @@ export function waitMsOf({ wait }: WaitQuery): number {
   if (wait === undefined) return 0
   const ms = msFromDuration(wait)
   if (ms !== undefined && ms <= MAX_WAIT_MS) return ms
-  const message = 'must be more than zero and at most 30s'
-  throw validationFailed(`/wait ${message}`, { details: [{ pointer: '/wait', message }] })
+  throw fieldRefused('/wait', 'must be more than zero and at most 30s')
 }
 
-/** Those of many SIMs whose phones were on before they are cut off. */
-interface CutWatch {
-  readonly on: ReadonlySet<string>
-  /** How many of these, each of which was on, are off: once all are, or the time is over. */
-  off(hashes: readonly string[]): Promise<number>
+/** What is waited for of some SIMs. */
+interface Watch<How> {
+  /** How it ended for each of these: at once where all have, `pending` where the time is over. */
+  ends(hashes: readonly string[]): Promise<readonly (How | 'pending' | undefined)[]>
   /** Waits for nobody any more. */
   end(): void
 }
 
-/** Listens from now on, before the change, so that a quick cut is not missed. */
-export function watchCuts(
-  { attachedSet, detaches }: SimsParts,
+/** Listens from now on, before the change, so that a quick end is not missed. Not at all with `waitMs` of 0. */
+export function watch<How>(
+  board: EndBoard<How>,
   hashes: readonly string[],
   waitMs: number,
   left: AbortSignal,
-): CutWatch {
-  const present = attachedSet.now()?.hashes
-  // Hashes, by the schema.
-  const on = new Set(hashes.filter((hash) => present?.has(hash as ImsiHash) === true))
+): Watch<How> {
   const over = new AbortController()
   const signal = AbortSignal.any([left, over.signal])
-  const cuts = new Map(
-    waitMs === 0 ? [] : [...on].map((hash) => [hash, detaches.expect(hash, waitMs, signal)]),
+  const awaited = new Map(
+    waitMs === 0 ? [] : hashes.map((hash) => [hash, board.expect(hash, waitMs, signal)]),
   )
   return {
-    on,
-    off: async (changed) => {
-      const ends = await Promise.all(changed.map((hash) => cuts.get(hash)))
-      return ends.filter((how) => how === 'yes' || how === 'not_attached').length
-    },
+    ends: (changed) => Promise.all(changed.map((hash) => awaited.get(hash))),
     end: () => over.abort(),
   }
 }
 
-/** Listens from now on for what the HSS is told of SIMs that are resumed. */
-export function watchPushes(
-  { pushes, hss }: SimsParts,
-  hashes: readonly string[],
-  waitMs: number,
-  left: AbortSignal,
-): { done(hashes: readonly string[]): Promise<void>; end(): void } {
-  const over = new AbortController()
-  const signal = AbortSignal.any([left, over.signal])
-  const isWaiting = waitMs > 0 && hss.driver() !== undefined
-  const ends = new Map(isWaiting ? hashes.map((hash) => [hash, pushes.expect(hash, waitMs, signal)]) : [])
-  return {
-    done: async (changed) => void (await Promise.all(changed.map((hash) => ends.get(hash)))),
-    end: () => over.abort(),
-  }
+/** Those whose phone was on when the core was last looked at. */
+export function attachedAmong(
+  { attachedSet }: SimsParts,
+  hashes: readonly ImsiHash[],
+): ReadonlySet<ImsiHash> {
+  const present = attachedSet.now()?.hashes
+  return new Set(hashes.filter((hash) => present?.has(hash) === true))
 }
 
 interface StateBody {
@@ -137,43 +120,31 @@ function verbRoute(parts: SimsParts, verb: Verb, role: Role, summary: string, bo
 }
 
 async function changeState(parts: SimsParts, request: StateRequest, verb: Verb): Promise<Reply> {
-  const { imsi: hash } = request.params
+  const { params, body, signal } = request
+  const { imsi: hash } = params
   const waitMs = waitMsOf(request.query)
-  // A hash, by the schema.
-  const wasOn = parts.attachedSet.now()?.hashes.has(hash as ImsiHash) === true
-  const over = new AbortController()
-  // Listens before the change, so that a quick cut is not missed.
-  const left = AbortSignal.any([request.signal, over.signal])
-  const isLifted = verb === 'resume'
-  const cut = waitMs > 0 && !isLifted ? parts.detaches.expect(hash, waitMs, left) : undefined
-  const push = waitMs > 0 && isLifted ? parts.pushes.expect(hash, waitMs, left) : undefined
+  const wasOn = attachedAmong(parts, [hash]).has(hash)
+  const cuts = watch(parts.detaches, verb === 'resume' ? [] : [hash], waitMs, signal)
+  const pushes = watch(parts.pushes, verb === 'resume' ? [hash] : [], waitMs, signal)
   try {
     let changed: Changed | undefined
     const reply = await request.mutate(hash, async (tx) => {
-      changed = await transitionSim(parts, tx, hash, {
-        action: verb,
-        ...(request.body?.override === true ? { lift: 'override' } : {}),
-      })
-      const facts = { from: changed.before.state, to: changed.after.state }
-      tx.audit({ detail: { ...facts, reason: request.body?.reason ?? null } })
-      tx.event({ type: `sim.${verb}`, subject: hash, data: facts })
+      const change = { action: verb, override: body?.override }
+      changed = await toldTransition(parts, tx, hash, change, { reason: body?.reason ?? null })
       const { after } = changed
       return { body: { ...(await recordOf(parts, after, tx)), detached: firstGuess(parts, after) } }
     })
-    if (push !== undefined && changed !== undefined && isPushUnderWay(parts, changed.after)) {
-      await push
-      const row = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
-      return { body: { ...(await recordOf(parts, row)), detached: 'not_attached' } }
-    }
-    if (cut === undefined || changed === undefined || !isCutUnderWay(parts, changed.after)) return reply
-    const ended = await cut
+    if (waitMs === 0 || changed === undefined || !isUnderWay(parts, changed.after)) return reply
+    await pushes.ends([hash])
+    const [ended] = await cuts.ends([hash])
+    const row = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
     // The block in the HSS may have let it go before the core was asked to.
     const how = ended === 'not_attached' && wasOn ? 'yes' : ended
-    const row = (await SIMS.find(parts.context.db, { hash })) ?? changed.after
-    const detached = how === 'pending' ? firstGuess(parts, row) : how
+    const detached = how === undefined || how === 'pending' ? firstGuess(parts, row) : how
     return { body: { ...(await recordOf(parts, row)), detached } }
   } finally {
-    over.abort()
+    cuts.end()
+    pushes.end()
   }
 }
 
@@ -186,12 +157,8 @@ function isToBeCut(row: SimRow): boolean {
   return wantedInHss(row.state) !== 'open' && row.hss_status !== 'synced'
 }
 
-function isPushUnderWay({ hss }: SimsParts, row: SimRow): boolean {
-  return wantedInHss(row.state) === 'open' && row.hss_status !== 'synced' && hss.driver() !== undefined
-}
-
 /** Whether there is something that works on it, so that waiting makes sense. */
-function isCutUnderWay(parts: SimsParts, row: SimRow): boolean {
-  const { context, hss } = parts
-  return isToBeCut(row) && (context.maybe(coreDriverRef) !== undefined || hss.driver() !== undefined)
+function isUnderWay({ context, hss }: SimsParts, row: SimRow): boolean {
+  if (row.hss_status === 'synced') return false
+  return hss.driver() !== undefined || (isToBeCut(row) && context.maybe(coreDriverRef) !== undefined)
 }

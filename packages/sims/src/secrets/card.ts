@@ -156,20 +156,16 @@ export function sealSim(vault: Vault, hash: string, imsi: Imsi, card: Card): Sea
   }
 }
 
+const NONE = new Uint8Array()
+/** A card of which nothing is known. */
+export const NO_CARD: Card = {
+  ...{ ki: NONE, opc: NONE, iccid: NONE, adm1: NONE },
+  ...{ pin1: NONE, puk1: NONE, pin2: NONE, puk2: NONE },
+}
+
 /** What stands in the place of a card that was destroyed, sealed as one. */
 export function noCard(vault: Vault, hash: string): Uint8Array {
-  const none = new Uint8Array()
-  const card = {
-    ki: none,
-    opc: none,
-    iccid: none,
-    adm1: none,
-    pin1: none,
-    puk1: none,
-    pin2: none,
-    puk2: none,
-  }
-  return vault.seal(packCard(card), `sims_sim/${hash}`)
+  return vault.seal(packCard(NO_CARD), `sims_sim/${hash}`)
 }
 
 /** The IMSI of a SIM. It goes toward an HSS, a core, a card writer or a profile that is downloaded, and nowhere else. */

@@ -14,7 +14,7 @@ import {
   type Vault,
 } from '@steeple/contracts'
 import { cardsWithIccidEnd, hasIccids, hasMacIn, simsWithIccids, simWithIccid } from '../store/iccid-store.ts'
-import { SIMS } from '../store/sim-store.ts'
+import { ifSound, SIMS, type SimRow } from '../store/sim-store.ts'
 import { openCard, wipeCard } from './card.ts'
 
 /** Digits at the end of an ICCID that are stored in clear. */
@@ -210,7 +210,7 @@ async function macsOf(db: Db, vault: Vault, keyNow: () => Promise<KeyObject>): P
 
 /** The key of versions up to 0.2.0; undefined when there is none or it does not open. */
 async function keyBefore(db: Db, vault: Vault): Promise<KeyObject | undefined> {
-  try {
+  return await ifSound(async () => {
     const row = await ICCID_INDEX.find(db, { id: WHOLE })
     if (row === undefined) return undefined
     const octets = vault.open(row.key_sealed, rowIdOf(WHOLE))
@@ -219,10 +219,7 @@ async function keyBefore(db: Db, vault: Vault): Promise<KeyObject | undefined> {
     } finally {
       octets.fill(0)
     }
-  } catch (error) {
-    if (isServiceError(error) && error.code === storeCorrupt.code) return undefined
-    throw error
-  }
+  })
 }
 
 async function indexedHolders(
@@ -259,10 +256,7 @@ async function noteIndexed(tx: Tx, hash: string): Promise<void> {
 }
 
 /** The ICCID on a card; undefined when it has none or the row is damaged, which is nobody's until it is mended. */
-export function iccidOf(
-  vault: Vault,
-  sim: { readonly hash: string; readonly secrets_sealed: Uint8Array },
-): string | undefined {
+export function iccidOf(vault: Vault, sim: Pick<SimRow, 'hash' | 'secrets_sealed'>): string | undefined {
   try {
     const card = openCard(vault, sim)
     const text = Buffer.from(card.iccid).toString('ascii')
@@ -282,12 +276,7 @@ const WORK_MS = 80
 const CARDS_AFTER = `select hash, iccid_last4, iccid_mac, secrets_sealed from sims_sim
   where hash > :after order by hash limit :limit`
 
-interface Card {
-  readonly hash: string
-  readonly iccid_last4: string | null
-  readonly iccid_mac: Uint8Array | null
-  readonly secrets_sealed: Uint8Array
-}
+type Card = Pick<SimRow, 'hash' | 'iccid_last4' | 'iccid_mac' | 'secrets_sealed'>
 
 /**
  * Indexes the ICCIDs of SIMs that were stored before there was the index, by a version up to 0.2.0,
@@ -340,11 +329,7 @@ function missing(vault: Vault, macOf: IccidMac, cards: readonly Card[]): Readonl
 }
 
 async function give(tx: Tx, hash: string, mac: Uint8Array): Promise<void> {
-  try {
-    const row = await SIMS.find(tx, { hash })
-    if (row !== undefined) await SIMS.change(tx, row, { ...row, iccid_mac: mac })
-  } catch (error) {
-    // A damaged row stays as it is; the check of the store reports it.
-    if (!isServiceError(error) || error.code !== storeCorrupt.code) throw error
-  }
+  // A damaged row stays as it is; the check of the store reports it.
+  const row = await ifSound(() => SIMS.find(tx, { hash }))
+  if (row !== undefined) await SIMS.change(tx, row, { ...row, iccid_mac: mac })
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import {
+  eachAbreast,
   type ImsiHash,
   isServiceError,
   type Metrics,
@@ -9,8 +10,9 @@ import {
   quotaKeeperRef,
   type Reader,
   type RecordedSimMove,
+  type SubscriberMove,
   type SubscriberMoves,
-  simNotFound,
+  type SubscriberState,
   simStateConflict,
   systemPrincipal,
   type Tx,
@@ -25,15 +27,16 @@ import {
   SIMS,
   type SimLifecycle,
   type SimRow,
-  type SimState,
   type SuspendReason,
+  simOf,
+  suspendReasonOf,
   wronglyExpired,
 } from '../store/sim-store.ts'
 
 /** What became of one SIM by itself. */
 export interface SimNews {
   readonly type: 'sim.synced' | 'sim.pending' | 'sim.refused' | 'sim.attached' | 'sim.detached'
-  readonly hash: string
+  readonly hash: ImsiHash
 }
 
 /** Events of single SIMs in one transaction. An import, or an HSS or a core that was away, changes thousands at once. */
@@ -59,10 +62,10 @@ export type SimAction = 'attach' | 'suspend' | 'resume' | 'expire' | 'unexpire' 
  * `before`: the state that the suspension interrupted. `unexpired`: what it was when it expired. `same`: holds already,
  * nothing changes.
  */
-type Target = SimState | 'before' | 'unexpired' | 'same'
+type Target = SubscriberState | 'before' | 'unexpired' | 'same'
 
 /** The moves of contract section 6. What is missing here is refused. */
-const MOVES: Readonly<Record<SimState, Readonly<Partial<Record<SimAction, Target>>>>> = {
+const MOVES: Readonly<Record<SubscriberState, Readonly<Partial<Record<SimAction, Target>>>>> = {
   issued: { attach: 'in-use', suspend: 'suspended', resume: 'same', expire: 'expired', revoke: 'revoked' },
   'in-use': { attach: 'same', suspend: 'suspended', resume: 'same', expire: 'expired', revoke: 'revoked' },
   suspended: { suspend: 'same', resume: 'before', expire: 'expired', revoke: 'revoked' },
@@ -112,23 +115,16 @@ function isHarder(lifecycle: SimLifecycle, action: SimAction, reason: SuspendRea
 }
 
 /** What an HSS must hold of a SIM in a state. */
-export function wantedInHss(state: SimState): 'open' | 'blocked' | 'absent' {
+export function wantedInHss(state: SubscriberState): 'open' | 'blocked' | 'absent' {
   if (state === 'issued' || state === 'in-use') return 'open'
   return state === 'suspended' ? 'blocked' : 'absent'
 }
 
-/** One move, by the hash of its SIM. */
-interface Move {
-  readonly imsi: string
-  readonly from: SimState | undefined
-  readonly to: SimState
-}
-
 /** The newest moves, for others to follow. */
 export interface MoveFeed {
-  add(move: Move): void
+  add(move: SubscriberMove): void
   /** The SIMs that have moved since this was asked last; for the one that watches the phones. */
-  takeMoved(): ReadonlySet<string>
+  takeMoved(): ReadonlySet<ImsiHash>
   /** See `Subscribers.moves`. */
   since(cursor: string | undefined, signal: AbortSignal): Promise<SubscriberMoves>
 }
@@ -141,13 +137,14 @@ const MOST = 5_000
 /** A feed that begins now. Cursors of another one (before a restart, of another copy) count as a gap. */
 export function moveFeed(): MoveFeed {
   const epoch = randomBytes(6).toString('hex')
-  const kept: Move[] = []
+  const kept: SubscriberMove[] = []
   /** Number of the first move that is kept; they are numbered from 1. */
   let first = 1
-  let moved = new Set<string>()
+  let moved = new Set<ImsiHash>()
   let news = Promise.withResolvers<void>()
   const last = (): number => first + kept.length - 1
 
+  const gap = (): SubscriberMoves => ({ cursor: `${epoch}.${last()}`, moves: [], isGap: true })
   const placeOf = (cursor: string | undefined): number | undefined => {
     const [of, number] = (cursor ?? '').split('.')
     const place = Number(number)
@@ -175,25 +172,22 @@ export function moveFeed(): MoveFeed {
     since: async (cursor, signal) => {
       signal.throwIfAborted()
       const place = placeOf(cursor)
-      if (place === undefined) return { cursor: `${epoch}.${last()}`, moves: [], isGap: true }
+      if (place === undefined) return gap()
       while (place === last()) await untilAborted(news.promise, signal)
       // So much was added while this one slept that its place is gone.
-      if (place < first - 1) return { cursor: `${epoch}.${last()}`, moves: [], isGap: true }
-      const found = kept.slice(place + 1 - first, place + 1 - first + MOST)
-      const moves = found.map(
-        // Hashes of the store are hashes.
-        (move) => move as SubscriberMoves['moves'][number],
-      )
+      if (place < first - 1) return gap()
+      const moves = kept.slice(place + 1 - first, place + 1 - first + MOST)
       return { cursor: `${epoch}.${place + moves.length}`, moves, isGap: false }
     },
   }
 }
 
-interface Change {
+export interface Change {
   readonly action: SimAction
+  /** Of a suspension, why. Of a resume, the one suspension that it lifts: what is suspended otherwise stays. Absent: an operator's. */
   readonly reason?: SuspendReason
-  /** Of a resume: `override` lifts a suspension by quota although the quota is used up, `keeper` knows of quotas itself. */
-  readonly lift?: 'override' | 'keeper'
+  /** Of a resume: also when the quota is used up. */
+  readonly override?: boolean | undefined
 }
 
 /** The rows before and after; the same row when the move held already. */
@@ -221,9 +215,8 @@ export function isInHss({ hss_driver: driver }: Pick<SimRow, 'hss_driver'>): boo
 }
 
 /** Whether an operator asks for what an HSS has to be told. */
-function isOfOperator({ action, reason, lift }: Change): boolean {
-  const isOperator = reason === undefined || reason === 'operator'
-  return ['suspend', 'resume', 'revoke'].includes(action) && isOperator && lift !== 'keeper'
+function isOfOperator({ action, reason = 'operator' }: Change): boolean {
+  return ['suspend', 'resume', 'revoke'].includes(action) && reason === 'operator'
 }
 
 /**
@@ -236,14 +229,17 @@ export async function transitionSim(
   hash: string,
   change: Change,
 ): Promise<Changed> {
-  const before = await SIMS.find(tx, { hash })
-  if (before === undefined) throw simNotFound(hash)
-  const lifecycle = moved(before, change.action, change.reason)
+  const { action, reason, override } = change
+  const before = await simOf(tx, hash)
+  const isOthers = suspendReasonOf(before) !== (reason ?? suspendReasonOf(before))
+  if (action === 'resume' && isOthers) return { before, after: before }
+  const lifecycle = moved(before, action, reason)
   if (lifecycle === undefined)
-    throw simStateConflict(`the SIM ${hash} is ${before.state}; it cannot ${WORDS[change.action]}`)
+    throw simStateConflict(`the SIM ${hash} is ${before.state}; it cannot ${WORDS[action]}`)
   if (lifecycle === before) return { before, after: before }
-  if (isOfOperator(change)) refuseUnwritten(parts, before, WORDS[change.action])
-  if (change.action === 'resume' && change.lift !== 'keeper') await askKeeper(parts, tx, before, change)
+  if (isOfOperator(change)) refuseUnwritten(parts, before, WORDS[action])
+  // Who keeps quotas knows of them.
+  if (action === 'resume' && reason !== 'quota') await askKeeper(parts, tx, before, override === true)
   const isHeard = wantedInHss(lifecycle.state) !== wantedInHss(before.state)
   const after: SimRow = {
     ...before,
@@ -251,21 +247,33 @@ export async function transitionSim(
     previous_state: lifecycle.previous_state,
     suspend_reason: lifecycle.suspend_reason,
     attached_at_ms:
-      change.action === 'attach'
-        ? (before.attached_at_ms ?? parts.context.clock.nowMs())
-        : before.attached_at_ms,
+      action === 'attach' ? (before.attached_at_ms ?? parts.context.clock.nowMs()) : before.attached_at_ms,
     ...(isHeard ? unsynced(before) : {}),
   }
   await SIMS.put(tx, after)
   await noteMoves(parts, tx, [{ before, after }])
-  const isUrgent = wantedInHss(after.state) !== 'open'
-  if (isHeard) tx.dirty(SIM_RESOURCE, hash, isUrgent)
+  if (isHeard) tx.dirty(SIM_RESOURCE, hash, wantedInHss(after.state) !== 'open')
   return { before, after }
+}
+
+/** As `transitionSim`, with the audit entry and the event of the caller's mutation. */
+export async function toldTransition(
+  parts: SimsParts,
+  tx: MutationTx,
+  hash: string,
+  change: Change,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Changed> {
+  const changed = await transitionSim(parts, tx, hash, change)
+  const facts = { from: changed.before.state, to: changed.after.state }
+  tx.audit({ detail: { ...facts, ...more } })
+  tx.event({ type: `sim.${change.action}`, subject: hash, data: facts })
+  return changed
 }
 
 /** A SIM that is another one after a change; `before` is undefined for a new SIM. */
 interface Moved {
-  readonly before: SimRow | undefined
+  readonly before?: SimRow
   readonly after: SimRow
 }
 
@@ -288,12 +296,7 @@ export async function noteMoves(parts: SimsParts, tx: Tx, all: readonly Moved[])
 export function recordedState(
   row: Pick<SimRow, 'hash' | 'state' | 'suspend_reason'>,
 ): Omit<RecordedSimMove, 'from'> {
-  return {
-    // A hash of the store is one.
-    imsi: row.hash as ImsiHash,
-    to: row.state,
-    reason: row.state === 'suspended' ? (row.suspend_reason ?? undefined) : undefined,
-  }
+  return { imsi: row.hash, to: row.state, reason: suspendReasonOf(row) ?? undefined }
 }
 
 /** What changes in a row that the HSS must hear of. */
@@ -315,12 +318,9 @@ async function askKeeper(
   { context }: SimsParts,
   tx: MutationTx,
   row: SimRow,
-  { lift }: Change,
+  isOverride: boolean,
 ): Promise<void> {
-  // A hash of the store is one.
-  const isKeptOff = await context
-    .maybe(quotaKeeperRef)
-    ?.keepsOff(tx, row.hash as ImsiHash, lift === 'override')
+  const isKeptOff = await context.maybe(quotaKeeperRef)?.keepsOff(tx, row.hash, isOverride)
   if (isKeptOff !== true || row.suspend_reason !== 'quota') return
   throw simStateConflict(
     `the SIM ${row.hash} has used up its quota; raise it, wait for the next period, or resume with override: true`,
@@ -332,11 +332,11 @@ export interface SimCounters {
   /** SIMs in any state, revoked ones included. */
   readonly total: number
   /** How many are in each state. */
-  states(): ReadonlyMap<SimState, number>
+  states(): ReadonlyMap<SubscriberState, number>
   /** Counts a move that is durable; `from` is undefined for a new SIM. */
-  moved(from: SimState | undefined, to: SimState): void
+  moved(from: SubscriberState | undefined, to: SubscriberState): void
   /** Counts one less: its row is gone, durably. */
-  removed(state: SimState): void
+  removed(state: SubscriberState): void
   /** Counts one that was seen when the core was looked at. */
   attached(plmn: string): void
   /** Those that were counted one by one, ever; and whether the core tells of each now. */
@@ -370,10 +370,10 @@ export function simCounters(metrics: Metrics, home: string): SimCounters {
     '1: the core reports each attach. 0: attaches are counted by polls.',
   )
   const shown = new Map<string, number>()
-  const counts = new Map<SimState, number>()
+  const counts = new Map<SubscriberState, number>()
   // Moves that became durable while a recount was reading are in neither of its sides for sure: it starts again.
   let moves = 0
-  const add = (state: SimState, by: number): void => {
+  const add = (state: SubscriberState, by: number): void => {
     const next = (counts.get(state) ?? 0) + by
     counts.set(state, next)
     gauge.set(next, { state })
@@ -442,23 +442,18 @@ async function moveAll(
   const { clock, db } = parts.context
   const mayMove = (): boolean => !signal.aborted && clock.doubt?.() === undefined
   while (mayMove()) {
-    const found = [...(await find(db, clock.nowMs(), CHUNK))]
+    const found = await find(db, clock.nowMs(), CHUNK)
     if (found.length === 0) return
-    const worker = async (): Promise<void> => {
-      for (let hash = found.pop(); hash !== undefined && mayMove(); hash = found.pop())
-        await move(parts, action, hash)
-    }
-    await Promise.all(Array.from({ length: ABREAST }, worker))
+    await eachAbreast(found, ABREAST, async (hash) => {
+      if (mayMove()) await moveAlone(parts, action, hash)
+    })
   }
 }
 
-async function move(parts: SimsParts, action: 'expire' | 'unexpire', hash: string): Promise<void> {
+async function moveAlone(parts: SimsParts, action: 'expire' | 'unexpire', hash: string): Promise<void> {
   try {
     await parts.context.mutate(systemPrincipal('sims'), `sim.${action}`, hash, async (tx) => {
-      const { before, after } = await transitionSim(parts, tx, hash, { action })
-      const facts = { from: before.state, to: after.state }
-      tx.audit({ detail: facts })
-      tx.event({ type: `sim.${action}`, subject: hash, data: facts })
+      await toldTransition(parts, tx, hash, { action })
     })
   } catch (error) {
     // Revoked in this very moment.

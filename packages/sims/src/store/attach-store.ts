@@ -1,18 +1,21 @@
-import { type Db, listed, type Reader, type Tx } from '@steeple/contracts'
+import { allListed, chunksOf, type Db, type Reader, type Tx } from '@steeple/contracts'
 
 /** When the phones of SIMs were last seen attached, ms since the epoch; those that were not written down are left out. */
 export async function seenTimes(
   reader: Reader,
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const times = new Map<string, number>()
-  for (let at = 0; at < hashes.length; at += AT_ONCE) {
-    const { where, params } = listed('hash', hashes.slice(at, at + AT_ONCE))
-    const sql = `select hash, seen_at_ms from sims_seen where ${where}`
-    const rows = await reader.all<{ readonly hash: string; readonly seen_at_ms: number }>(sql, params)
-    for (const row of rows) times.set(row.hash, Number(row.seen_at_ms))
-  }
-  return times
+  const sql = 'select hash, seen_at_ms as at_ms from sims_seen where '
+  return timesIn(await allListed<Seen>(reader, 'hash', hashes, (where) => sql + where))
+}
+
+interface Seen {
+  readonly hash: string
+  readonly at_ms: number
+}
+
+function timesIn(rows: readonly Seen[]): Map<string, number> {
+  return new Map(rows.map(({ hash, at_ms: atMs }) => [hash, Number(atMs)]))
 }
 
 const LAST_SEEN = `select hash, attached_at_ms as at_ms from sims_sim where attached_at_ms is not null
@@ -21,8 +24,7 @@ const LAST_SEEN = `select hash, attached_at_ms as at_ms from sims_sim where atta
 /** When each phone was last seen attached, ms since the epoch; those of no phone are left out. */
 export async function lastSeenTimes(reader: Reader): Promise<Map<string, number>> {
   // What was written down last comes last.
-  const rows = await reader.all<{ readonly hash: string; readonly at_ms: number }>(LAST_SEEN)
-  return new Map(rows.map(({ hash, at_ms: atMs }) => [hash, Number(atMs)]))
+  return timesIn(await reader.all<Seen>(LAST_SEEN))
 }
 
 const NOTE = `insert into sims_seen (hash, seen_at_ms)
@@ -31,9 +33,9 @@ const NOTE = `insert into sims_seen (hash, seen_at_ms)
 
 /** Writes down that phones were attached then. Those of SIMs that are not stored are left out. */
 export async function noteSeen(db: Db, hashes: readonly string[], atMs: number): Promise<void> {
-  for (let at = 0; at < hashes.length; at += AT_ONCE)
+  for (const some of chunksOf(hashes, AT_ONCE))
     await db.write(async (tx) => {
-      for (const hash of hashes.slice(at, at + AT_ONCE)) await tx.run(NOTE, { hash, at_ms: atMs })
+      for (const hash of some) await tx.run(NOTE, { hash, at_ms: atMs })
     })
 }
 
@@ -42,14 +44,13 @@ export async function forgetSeen(tx: Tx, hash: string): Promise<void> {
   await tx.run('delete from sims_seen where hash = :hash', { hash })
 }
 
-/** Hashes that one statement asks for. */
+/** Phones of one transaction. */
 const AT_ONCE = 500
 
 /** Up to where a core has been heard; undefined when it was never asked. */
 export async function attachPosition(reader: Reader, core: string): Promise<string | undefined> {
   const sql = 'select position from sims_attach_position where core = :core'
-  const rows = await reader.all<{ readonly position: string }>(sql, { core })
-  return rows[0]?.position
+  return (await reader.get<{ readonly position: string }>(sql, { core }))?.position
 }
 
 /** Keeps it; undefined forgets it. */
@@ -65,14 +66,13 @@ export async function keepAttachPosition(tx: Tx, core: string, position: string 
 
 /** The networks of SIMs, one for each of the hashes that is stored; a hash that comes twice counts twice. */
 export async function networksOf(reader: Reader, hashes: readonly string[]): Promise<readonly string[]> {
-  const known = new Map<string, string>()
-  const asked = [...new Set(hashes)]
-  for (let at = 0; at < asked.length; at += AT_ONCE) {
-    const { where, params } = listed('hash', asked.slice(at, at + AT_ONCE))
-    const sql = `select hash, plmn from sims_sim where ${where}`
-    const rows = await reader.all<{ readonly hash: string; readonly plmn: string }>(sql, params)
-    for (const { hash, plmn } of rows) known.set(hash, plmn)
-  }
+  const rows = await allListed<{ readonly hash: string; readonly plmn: string }>(
+    reader,
+    'hash',
+    [...new Set(hashes)],
+    (where) => `select hash, plmn from sims_sim where ${where}`,
+  )
+  const known = new Map(rows.map(({ hash, plmn }) => [hash, plmn]))
   return hashes.flatMap((hash) => known.get(hash) ?? [])
 }
 

@@ -1,6 +1,6 @@
 import { listed, type Reader, type SqlValue } from '@steeple/contracts'
 import type { MacRange } from '../secrets/iccid-index.ts'
-import type { SimRow } from './sim-store.ts'
+import { hashList, type SimRow } from './sim-store.ts'
 
 const BY_ICCID =
   "select hash from sims_sim where iccid_mac = :mac and iccid_last4 = :last4 and state <> 'revoked' limit 1"
@@ -11,7 +11,7 @@ export async function simWithIccid(
   last4: string,
   mac: Uint8Array,
 ): Promise<string | undefined> {
-  return (await reader.get<{ readonly hash: string }>(BY_ICCID, { last4, mac }))?.hash
+  return (await hashList(reader, BY_ICCID, { last4, mac }))[0]
 }
 
 /** An ICCID by its end and its keyed hash. */
@@ -21,8 +21,7 @@ interface KeyedIccid {
 }
 
 /** A SIM with what its card is found by. */
-interface KeyedSim {
-  readonly hash: string
+interface KeyedSim extends Pick<SimRow, 'hash'> {
   readonly iccid_mac: Uint8Array
   readonly iccid_last4: string
 }
@@ -84,7 +83,5 @@ export async function hashesByIccidEnd(
   limit: number,
 ): Promise<readonly string[]> {
   const { where, params } = listed('iccid_last4', ends)
-  const sql = `select hash from sims_sim where ${where} limit :limit`
-  const found = await reader.all<Pick<SimRow, 'hash'>>(sql, { ...params, limit })
-  return found.map(({ hash }) => hash)
+  return await hashList(reader, `select hash from sims_sim where ${where} limit :limit`, { ...params, limit })
 }

@@ -1,25 +1,31 @@
 import {
+  allListed,
+  chunksOf,
   defineTable,
+  type ImsiHash,
+  isServiceError,
   listed,
   msFromTimestamp,
   type Reader,
   type SqlParams,
   type SqlValue,
+  type SubscriberState,
+  type SuspensionReason,
+  simNotFound,
+  storeCorrupt,
   type Table,
 } from '@steeple/contracts'
 
-/** States of a SIM. Contract section 6; `revoked` is terminal. */
-export type SimState = 'issued' | 'in-use' | 'suspended' | 'expired' | 'revoked'
 /** Why a SIM is suspended. */
-export type SuspendReason = 'operator' | 'quota' | 'policy'
+export type SuspendReason = 'operator' | SuspensionReason
 /** Every state, in the order of the contract. */
-export const SIM_STATES: readonly SimState[] = ['issued', 'in-use', 'suspended', 'expired', 'revoked']
+export const SIM_STATES: readonly SubscriberState[] = ['issued', 'in-use', 'suspended', 'expired', 'revoked']
 
 /** The part of a SIM that its state consists of. */
 export interface SimLifecycle {
-  readonly state: SimState
+  readonly state: SubscriberState
   /** The state that a suspension or the expiry interrupted; null while there is none. */
-  readonly previous_state: SimState | null
+  readonly previous_state: SubscriberState | null
   /** Of a SIM that is suspended, or was when it expired. */
   readonly suspend_reason: SuspendReason | null
 }
@@ -30,7 +36,7 @@ type HssStatus = 'pending' | 'synced' | 'failed'
 /** A SIM as stored. Times are ms since the epoch. Neither its IMSI nor its keys are in it unsealed. */
 export interface SimRow extends SimLifecycle {
   /** The truncated SHA-256 of its IMSI. */
-  readonly hash: string
+  readonly hash: ImsiHash
   /** `999-99` */
   readonly plmn: string
   readonly profile: string
@@ -166,6 +172,14 @@ export function apnsOf(row: Pick<SimRow, 'apns'>): readonly string[] {
   return JSON.parse(row.apns) as readonly string[]
 }
 
+/** Why a SIM is suspended; null for one that is not. */
+export function suspendReasonOf({
+  state,
+  suspend_reason: reason,
+}: Pick<SimRow, 'state' | 'suspend_reason'>): SuspendReason | null {
+  return state === 'suspended' ? reason : null
+}
+
 /** What a list shows; every part narrows it. `q`, `attached` and `msisdn` are for a search (find/search.ts). */
 export interface SimFilter {
   readonly state?: string
@@ -266,13 +280,14 @@ export function foundAmong(
 }
 
 /** At most `limit` hashes that begin so. */
-export function hashesByStart(reader: Reader, start: string, limit: number): Promise<readonly string[]> {
+export function hashesByStart(reader: Reader, start: string, limit: number): Promise<readonly ImsiHash[]> {
   const sql = 'select hash from sims_sim where hash >= :from and hash < :to limit :limit'
   return hashList(reader, sql, { from: start, to: start + BEHIND_HEX, limit })
 }
 
-async function hashList(reader: Reader, sql: string, params: SqlParams): Promise<readonly string[]> {
-  return (await reader.all<{ readonly hash: string }>(sql, params)).map(({ hash }) => hash)
+/** The hashes that a statement gives. */
+export async function hashList(reader: Reader, sql: string, params: SqlParams): Promise<readonly ImsiHash[]> {
+  return (await reader.all<Pick<SimRow, 'hash'>>(sql, params)).map(({ hash }) => hash)
 }
 
 /** At most `limit` hashes of a filter's columns behind the hash `after`, by hash. */
@@ -281,7 +296,7 @@ export async function hashesOf(
   filter: SimFilter,
   limit: number,
   after: string,
-): Promise<readonly string[]> {
+): Promise<readonly ImsiHash[]> {
   const { where, params } = conditions(filter)
   const sql = `select hash from sims_sim ${whereText([...where, 'hash > :after'])}order by hash limit :limit`
   return await hashList(reader, sql, { ...params, after, limit })
@@ -291,16 +306,13 @@ export async function hashesOf(
 export type SimStanding = Pick<SimRow, (typeof STANDING)[number]>
 const STANDING = ['hash', 'state', 'previous_state', 'suspend_reason', 'label', 'expires_at_ms'] as const
 
-/** How some SIMs stand, at most 500 of them, in no order. */
+/** How some SIMs stand, in no order. */
 export async function standingsOf(
   reader: Reader,
   hashes: readonly string[],
 ): Promise<readonly SimStanding[]> {
-  const { where, params } = listed('hash', hashes)
-  const rows = await reader.all<SimStanding>(
-    `select ${STANDING.join(', ')} from sims_sim where ${where}`,
-    params,
-  )
+  const sql = `select ${STANDING.join(', ')} from sims_sim where `
+  const rows = await allListed<SimStanding>(reader, 'hash', hashes, (where) => sql + where)
   return rows.map((row) => ({ ...row, expires_at_ms: Number(row.expires_at_ms) }))
 }
 
@@ -312,8 +324,8 @@ const LAST_ATTACHED =
   'select hash from sims_sim where attached_at_ms is not null order by attached_at_ms desc limit 1'
 
 /** The SIM that was first seen in the core last. */
-export async function lastFirstAttached(reader: Reader): Promise<string | undefined> {
-  return (await reader.get<{ readonly hash: string }>(LAST_ATTACHED))?.hash
+export async function lastFirstAttached(reader: Reader): Promise<ImsiHash | undefined> {
+  return (await hashList(reader, LAST_ATTACHED, {}))[0]
 }
 
 /** Whether a SIM of that hash is stored. */
@@ -323,16 +335,19 @@ export async function isTaken(reader: Reader, hash: string): Promise<boolean> {
 
 /** Those of these hashes that are of stored SIMs. */
 export async function takenAmong(reader: Reader, hashes: readonly string[]): Promise<ReadonlySet<string>> {
-  if (hashes.length === 0) return new Set()
-  const { where, params } = listed('hash', hashes)
-  const rows = await reader.all<{ readonly hash: string }>(`select hash from sims_sim where ${where}`, params)
+  const rows = await allListed<Pick<SimRow, 'hash'>>(
+    reader,
+    'hash',
+    hashes,
+    (where) => `select hash from sims_sim where ${where}`,
+  )
   return new Set(rows.map(({ hash }) => hash))
 }
 
 /** How many SIMs are in each state; all states are there. */
-export async function countByState(reader: Reader): Promise<ReadonlyMap<SimState, number>> {
+export async function countByState(reader: Reader): Promise<ReadonlyMap<SubscriberState, number>> {
   const sql = 'select state, count(*) as sims from sims_sim group by state'
-  const rows = await reader.all<{ readonly state: SimState; readonly sims: number }>(sql)
+  const rows = await reader.all<{ readonly state: SubscriberState; readonly sims: number }>(sql)
   const found = new Map(rows.map(({ state, sims }) => [state, Number(sims)]))
   return new Map(SIM_STATES.map((state) => [state, found.get(state) ?? 0]))
 }
@@ -344,10 +359,7 @@ const OF_ANOTHER = ['hss_driver is null', 'hss_driver < :driver', 'hss_driver > 
 )
 
 /** A SIM whose subscriber is not in the HSS as it should be. */
-interface UnsyncedSim {
-  readonly hash: string
-  readonly state: SimState
-}
+type UnsyncedSim = Pick<SimRow, 'hash' | 'state'>
 
 /** Every SIM that `driver` has yet to push. Without an HSS those stay as they are that one holds: it is still theirs. */
 export async function unsyncedSims(reader: Reader, driver: string): Promise<readonly UnsyncedSim[]> {
@@ -370,7 +382,7 @@ export async function countUnsynced(
 }
 
 /** The SIMs whose phones may have other rates than they should. */
-export function unreachedHashes(reader: Reader): Promise<readonly string[]> {
+export function unreachedHashes(reader: Reader): Promise<readonly ImsiHash[]> {
   return hashList(reader, 'select hash from sims_sim where reach is not null', {})
 }
 
@@ -382,7 +394,7 @@ export function simsWithQuota(
   reader: Reader,
   after: string,
   limit: number,
-): Promise<readonly { readonly hash: string; readonly quota_bytes: number }[]> {
+): Promise<readonly { readonly hash: ImsiHash; readonly quota_bytes: number }[]> {
   return reader.all(WITH_QUOTA, { after, limit })
 }
 
@@ -428,7 +440,7 @@ const UNDUE = `select hash from sims_sim where state = 'expired' and expires_at_
   order by expires_at_ms limit :limit`
 
 /** At most `limit` hashes of SIMs that have expired although their time has not come. */
-export function wronglyExpired(reader: Reader, nowMs: number, limit: number): Promise<readonly string[]> {
+export function wronglyExpired(reader: Reader, nowMs: number, limit: number): Promise<readonly ImsiHash[]> {
   return hashList(reader, UNDUE, { now: nowMs, limit })
 }
 
@@ -437,27 +449,23 @@ export async function expiredHashes(
   reader: Reader,
   nowMs: number,
   limit: number,
-): Promise<readonly string[]> {
-  const states: readonly SimState[] = ['issued', 'in-use', 'suspended']
-  const found: string[] = []
-  for (const state of states) found.push(...(await hashList(reader, DUE, { state, now: nowMs, limit })))
+): Promise<readonly ImsiHash[]> {
+  const found: ImsiHash[] = []
+  for (const state of ['issued', 'in-use', 'suspended'])
+    found.push(...(await hashList(reader, DUE, { state, now: nowMs, limit })))
   return found
 }
 
-const CARD_COLUMNS = 'hash, state, label, batch_id, iccid_last4'
-
 /** What is told of a SIM's card. */
 export type CardSim = Pick<SimRow, 'hash' | 'state' | 'label' | 'batch_id' | 'iccid_last4'>
+const CARDS = 'select hash, state, label, batch_id, iccid_last4 from sims_sim where'
 
-/** Cards by the hashes of their SIMs, at most a hundred, in no order. */
-export async function cardsAmong(reader: Reader, hashes: readonly string[]): Promise<readonly CardSim[]> {
-  if (hashes.length === 0) return []
-  const { where, params } = listed('hash', hashes)
-  return await reader.all<CardSim>(`select ${CARD_COLUMNS} from sims_sim where ${where}`, params)
+/** Cards by the hashes of their SIMs, in no order. */
+export function cardsAmong(reader: Reader, hashes: readonly string[]): Promise<readonly CardSim[]> {
+  return allListed<CardSim>(reader, 'hash', hashes, (where) => `${CARDS} ${where}`)
 }
 
-const CARDS_OF_BATCH = `select ${CARD_COLUMNS} from sims_sim
-  where batch_id = :batch_id and hash > :after order by hash limit :limit`
+const CARDS_OF_BATCH = `${CARDS} batch_id = :batch_id and hash > :after order by hash limit :limit`
 
 /** At most `limit` cards of a batch or an import behind a hash, by hash. */
 export function cardsOfBatchAfter(
@@ -469,11 +477,34 @@ export function cardsOfBatchAfter(
   return reader.all<CardSim>(CARDS_OF_BATCH, { batch_id: batchId, after, limit })
 }
 
-/** Whole rows by their hashes, in no order. Throws `store_corrupt`. */
+/** What `read` gives; undefined for a row that fails its checksum, or does not open: it waits until somebody has mended it. */
+export async function ifSound<T>(read: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (isServiceError(error) && error.code === storeCorrupt.code) return undefined
+    throw error
+  }
+}
+
+/** One SIM. Throws `sim_not_found`, `store_corrupt`. */
+export async function simOf(reader: Reader, hash: string): Promise<SimRow> {
+  const row = await SIMS.find(reader, { hash })
+  if (row === undefined) throw simNotFound(hash)
+  return row
+}
+
+/** Rows of one statement. */
+const ROWS_AT_ONCE = 500
+
+/** The rows of those hashes that are stored, in the order of the hashes. Throws `store_corrupt`. */
 export async function simsOf(reader: Reader, hashes: readonly string[]): Promise<readonly SimRow[]> {
-  if (hashes.length === 0) return []
-  const { where, params } = listed('hash', hashes)
-  return await SIMS.select(reader, `where ${where}`, params)
+  const found = new Map<string, SimRow>()
+  for (const some of chunksOf(hashes, ROWS_AT_ONCE)) {
+    const { where, params } = listed('hash', some)
+    for (const row of await SIMS.select(reader, `where ${where}`, params)) found.set(row.hash, row)
+  }
+  return hashes.flatMap((hash) => found.get(hash) ?? [])
 }
 
 /** At most `limit` SIMs of a batch, by hash. Throws `store_corrupt`. */

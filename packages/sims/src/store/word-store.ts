@@ -1,5 +1,5 @@
 import type { Db, Reader, Tx } from '@steeple/contracts'
-import type { SimRow } from './sim-store.ts'
+import { hashList, type SimRow } from './sim-store.ts'
 
 /** What of a SIM is searched. */
 export type Searched = Pick<SimRow, 'hash' | 'label' | 'msisdn' | 'iccid_last4'>
@@ -61,17 +61,8 @@ const BETWEEN = 'select distinct hash from sims_word where word >= :from and wor
 const BEHIND_HEX = 'g'
 
 /** At most `limit` hashes of SIMs with a word that begins so. */
-export async function hashesByWord(
-  reader: Reader,
-  beginning: string,
-  limit: number,
-): Promise<readonly string[]> {
-  const rows = await reader.all<{ readonly hash: string }>(BETWEEN, {
-    from: beginning,
-    to: beginning + BEHIND_HEX,
-    limit,
-  })
-  return rows.map(({ hash }) => hash)
+export function hashesByWord(reader: Reader, beginning: string, limit: number): Promise<readonly string[]> {
+  return hashList(reader, BETWEEN, { from: beginning, to: beginning + BEHIND_HEX, limit })
 }
 
 /** Whether the words of all SIMs are there: a store of an earlier version has none. */

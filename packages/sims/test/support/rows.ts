@@ -1,8 +1,10 @@
+import type { ImsiHash } from '@steeple/contracts'
 import { FRESH, type SimRow } from '../../src/store/sim-store.ts'
 
 /** A row of a SIM with what a test does not care about. */
 export function simRow(
-  own: Partial<SimRow> & Pick<SimRow, 'hash' | 'imsi_sealed' | 'secrets_sealed'>,
+  own: Partial<Omit<SimRow, 'hash'>> &
+    Pick<SimRow, 'imsi_sealed' | 'secrets_sealed'> & { readonly hash: string },
 ): SimRow {
   return {
     ...FRESH,
@@ -19,5 +21,6 @@ export function simRow(
     hss_synced_at_ms: null,
     hss_seq: 1,
     ...own,
+    hash: own.hash as ImsiHash,
   }
 }

@@ -1,4 +1,4 @@
-import { type Reader, sumOctets } from '@steeple/contracts'
+import { type ImsiHash, type Reader, sumOctets } from '@steeple/contracts'
 import type { Calendar, CalendarPeriod, Moment, Period, PeriodClock } from './periods.ts'
 import { type QuotaRow, quotasOf } from './store/quota-store.ts'
 import { type UsedRow, usedSince } from './store/used-store.ts'
@@ -32,7 +32,7 @@ export async function accountsOf(
   reader: Reader,
   hashes: readonly string[],
   { calendar, now }: PeriodClock,
-): Promise<ReadonlyMap<string, Account>> {
+): Promise<ReadonlyMap<ImsiHash, Account>> {
   const moment = now()
   const quotas = await quotasOf(reader, hashes)
   if (quotas.size === 0) return new Map()

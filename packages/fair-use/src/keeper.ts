@@ -24,12 +24,8 @@ export function quotaKeeper(parts: FairUseParts): QuotaKeeper {
     granted: async (tx, imsis, quotaBytes, like) => {
       const own = context.db.join(tx)
       const model = like === undefined ? undefined : (await quotasOf(own, [like])).get(like)
-      const wish =
-        model === undefined
-          ? {}
-          : { period: model.period, action: model.action, throttleBps: model.throttle_bps }
       for (const imsi of imsis) {
-        await QUOTAS.put(own, newQuota(imsi, quotaBytes, clock, wish))
+        await QUOTAS.put(own, newQuota(imsi, quotaBytes, clock, model))
         if (quotaBytes === 0) tx.dirty(QUOTA_RESOURCE, imsi, true)
       }
     },

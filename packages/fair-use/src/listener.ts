@@ -1,12 +1,13 @@
-import { createPause, type Tx, type UsageIncrement, type UsageListener } from '@steeple/contracts'
-import { accountsOf, kindOf } from './account.ts'
-import { type FairUseParts, QUOTA_RESOURCE, termsOf } from './parts.ts'
+import { chunksOf, createPause, type Tx, type UsageIncrement, type UsageListener } from '@steeple/contracts'
+import { kindOf } from './account.ts'
+import { type FairUseParts, QUOTA_RESOURCE } from './parts.ts'
 import type { Calendar, Period } from './periods.ts'
-import { stepsOf } from './steps.ts'
-import { parts as partsOf } from './store/listed.ts'
-import { quotaStatesOf } from './store/quota-state-store.ts'
+import { stepsFor } from './steps.ts'
 import { periodsOf } from './store/quota-store.ts'
 import { addUsed, type UsedRow } from './store/used-store.ts'
+
+/** SIMs of one turn. */
+const SIMS_AT_ONCE = 100
 
 /** Counts what comes to count, in the very transaction that keeps it, and has those over an edge looked at after the commit. */
 export function usageListener(parts: FairUseParts): UsageListener {
@@ -14,11 +15,11 @@ export function usageListener(parts: FairUseParts): UsageListener {
   return {
     counted: async (tx, increments) => {
       const own = context.db.join(tx)
-      const bySim = Map.groupBy(increments, ({ imsi }): string => imsi)
+      const bySim = Map.groupBy(increments, ({ imsi }) => imsi)
       const nowMs = Math.floor(context.clock.nowMs())
       // Requests go on meanwhile.
       const pause = createPause()
-      for (const hashes of partsOf([...bySim.keys()])) {
+      for (const hashes of chunksOf([...bySim.keys()], SIMS_AT_ONCE)) {
         const periods = await periodsOf(own, hashes)
         if (periods.size === 0) continue
         const theirs = [...periods.keys()].flatMap((hash) => bySim.get(hash) ?? [])
@@ -59,13 +60,7 @@ function rowsOf(
 }
 
 async function noticeEdges(parts: FairUseParts, tx: Tx, hashes: readonly string[]): Promise<void> {
-  const accounts = await accountsOf(tx, hashes, parts.clock)
-  const quotaStates = await quotaStatesOf(tx, hashes)
-  const terms = termsOf(parts)
-  for (const [hash, account] of accounts) {
-    const quotaState = quotaStates.get(hash)
-    const steps = quotaState === undefined ? [] : stepsOf(account, quotaState, terms)
-    if (steps.length === 0) continue
+  for (const { hash, steps } of await stepsFor(parts, tx, hashes)) {
     const isUrgent = steps.includes('suspend') || steps.includes('throttle')
     tx.afterCommit(() => parts.context.enqueue(QUOTA_RESOURCE, hash, isUrgent))
   }

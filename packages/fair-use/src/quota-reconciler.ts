@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
+  chunksOf,
   createPause,
+  eachAbreast,
   type ImsiHash,
   isServiceError,
   type MutationTx,
@@ -15,11 +17,10 @@ import {
   timestampFromMs,
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
-import { type Account, accountsOf } from './account.ts'
+import type { Account } from './account.ts'
 import { type FairUseParts, QUOTA_RESOURCE, termsOf } from './parts.ts'
 import { recount } from './recount.ts'
-import { edgeOf, type Step, stepsOf, throttleBpsOf, WARN_PERCENT } from './steps.ts'
-import { parts as partsOf } from './store/listed.ts'
+import { type DueSim, edgeOf, type Step, stepsFor, throttleBpsOf, WARN_PERCENT } from './steps.ts'
 import {
   beginEpoch,
   epochNow,
@@ -29,7 +30,7 @@ import {
   type QuotaState,
   quotaStatesOf,
 } from './store/quota-state-store.ts'
-import { hashesAfter, newQuota, periodsOf, QUOTAS, quotasOf, removeQuota } from './store/quota-store.ts'
+import { newQuota, periodsOf, QUOTAS, quotaHashes, quotasOf, removeQuota } from './store/quota-store.ts'
 
 /** A step that changes a SIM. */
 type Move = Exclude<Step, 'warn' | 'exceed'>
@@ -40,8 +41,8 @@ const BY = systemPrincipal('fair-use')
 async function move(parts: FairUseParts, imsi: ImsiHash, step: Move): Promise<void> {
   const { context } = parts
   await context.mutate(BY, `sim.${step}`, imsi, async (tx) => {
-    const now = await quotaStateNow(parts, tx, imsi)
-    if (now === undefined || !stepsOf(now.account, now.quotaState, termsOf(parts)).includes(step)) {
+    const [now] = await stepsFor(parts, tx, [imsi])
+    if (now === undefined || !now.steps.includes(step)) {
       tx.audit({ detail: { unchanged: 'the quota or what was used of it has changed meanwhile' } })
       return
     }
@@ -53,16 +54,6 @@ async function move(parts: FairUseParts, imsi: ImsiHash, step: Move): Promise<vo
     tx.event({ type: `sim.${step}`, subject: imsi, data: facts })
     tx.afterCommit(() => parts.metrics.done(step))
   })
-}
-
-async function quotaStateNow(
-  parts: FairUseParts,
-  tx: MutationTx,
-  imsi: ImsiHash,
-): Promise<{ readonly account: Account; readonly quotaState: QuotaState } | undefined> {
-  const account = (await accountsOf(tx, [imsi], parts.clock)).get(imsi)
-  const quotaState = (await quotaStatesOf(tx, [imsi])).get(imsi)
-  return account === undefined || quotaState === undefined ? undefined : { account, quotaState }
 }
 
 async function act(
@@ -97,12 +88,9 @@ function rateOf(step: Move, { capBps }: SubscriberView): { readonly rate_bps?: n
 async function tell(parts: FairUseParts, imsis: readonly string[]): Promise<void> {
   if (imsis.length === 0) return
   await parts.context.observe(async (tx) => {
-    const accounts = await accountsOf(tx, imsis, parts.clock)
-    const quotaStates = await quotaStatesOf(tx, imsis)
     const pause = createPause()
-    for (const [imsi, account] of accounts) {
-      const quotaState = quotaStates.get(imsi)
-      if (quotaState !== undefined) await tellOne(parts, tx, account, quotaState)
+    for (const due of await stepsFor(parts, tx, imsis)) {
+      await tellOne(parts, tx, due)
       await pause()
     }
   })
@@ -111,12 +99,9 @@ async function tell(parts: FairUseParts, imsis: readonly string[]): Promise<void
 async function tellOne(
   parts: FairUseParts,
   tx: ObservedTx,
-  account: Account,
-  quotaState: QuotaState,
+  { hash, account, quotaState, steps }: DueSim,
 ): Promise<void> {
-  const { hash } = quotaState
   const edge = edgeOf(account)
-  const steps = stepsOf(account, quotaState, termsOf(parts))
   let told = quotaState
   if (steps.includes('warn')) {
     tx.event({ type: 'quota.warning', subject: hash, data: edgeFacts(account, WARN_PERCENT) })
@@ -147,19 +132,14 @@ function edgeFacts(account: Account, percent: number): Readonly<Record<string, u
 /** SIMs of one transaction. */
 const CHUNK = 200
 
-/** Takes over what has become of SIMs while this plugin was away. */
-async function adopt(parts: FairUseParts): Promise<void> {
-  await adoptQuotas(parts)
-  await noticeResumed(parts)
-}
-
+/** Takes over the quotas that SIMs got while this plugin was away. */
 async function adoptQuotas({ context, subscribers, clock }: FairUseParts): Promise<void> {
   for (let after = ''; ; ) {
     const sims = await subscribers.withQuota(after, CHUNK)
     const hashes = sims.map(({ imsi }) => imsi)
     await context.db.write(async (tx) => {
       const quotas = await quotasOf(tx, hashes)
-      const known: ReadonlyMap<string, unknown> = await periodsOf(tx, hashes)
+      const known = await periodsOf(tx, hashes)
       for (const { imsi, quotaBytes } of sims) {
         const quota = quotas.get(imsi)
         // A damaged row is left to whoever mends it.
@@ -181,8 +161,8 @@ async function noticeResumed({ context, subscribers }: FairUseParts): Promise<vo
     const hashes = await heldOffAfter(context.db, after, CHUNK)
     const resumed: string[] = []
     for (const hash of hashes) {
-      // A hash of the store is one. A damaged row is left to whoever mends it.
-      const state = (await subscribers.find(hash as ImsiHash).catch(() => undefined))?.state
+      // A damaged row is left to whoever mends it.
+      const state = (await subscribers.find(hash).catch(() => undefined))?.state
       if (state === 'issued' || state === 'in-use') resumed.push(hash)
     }
     if (resumed.length > 0)
@@ -220,7 +200,8 @@ export function quotaReconciler(parts: FairUseParts): Reconciler {
       if (!isBegun) {
         // Nobody has counted while this plugin was away.
         await context.db.write((tx) => beginEpoch(tx, randomUUID()))
-        await adopt(parts)
+        await adoptQuotas(parts)
+        await noticeResumed(parts)
         isBegun = true
       }
       return await hashesToLookAt(parts)
@@ -228,21 +209,19 @@ export function quotaReconciler(parts: FairUseParts): Reconciler {
     reconcile: async (keys, signal) => {
       const outcomes = new Map<string, Outcome>()
       await recountStale(parts, keys, signal)
-      const steps = await stepsFor(parts, keys)
-      const waiting = [...steps]
+      const due = await stepsFor(parts, context.db, keys)
       // They share commits, and go on together once one has held.
       const pause = createPause()
-      const worker = async (): Promise<void> => {
-        for (let one = waiting.pop(); one !== undefined && !signal.aborted; one = waiting.pop()) {
-          const reason = await moveAll(parts, one[0] as ImsiHash, one[1])
-          if (reason !== undefined) outcomes.set(one[0], { state: 'failed', reason })
-          await pause()
-        }
-      }
-      await Promise.all(Array.from({ length: Math.min(ABREAST, steps.size) }, worker))
+      await eachAbreast(due, ABREAST, async ({ hash, steps }) => {
+        if (signal.aborted) return
+        const reason = await moveAll(parts, hash, steps)
+        if (reason !== undefined) outcomes.set(hash, { state: 'failed', reason })
+        await pause()
+      })
+      const edges = due.filter(({ steps }) => steps.includes('warn') || steps.includes('exceed'))
       await tell(
         parts,
-        [...steps].filter(([, list]) => list.includes('warn') || list.includes('exceed')).map(([key]) => key),
+        edges.map(({ hash }) => hash),
       )
       return outcomes
     },
@@ -254,34 +233,10 @@ async function hashesToLookAt(parts: FairUseParts): Promise<readonly string[]> {
   const { db } = parts.context
   const epoch = await epochNow(db)
   const found: string[] = []
-  // Of a hundred thousand it is seconds of work, in which requests go on.
-  const pause = createPause()
-  for (let after = ''; ; ) {
-    const hashes = await hashesAfter(db, after, LOOK)
-    const steps = await stepsFor(parts, hashes)
+  for await (const hashes of quotaHashes(db, LOOK)) {
+    const due = new Set((await stepsFor(parts, db, hashes)).map(({ hash }) => hash))
     const quotaStates = await quotaStatesOf(db, hashes)
-    found.push(...hashes.filter((hash) => steps.has(hash) || quotaStates.get(hash)?.counted !== epoch))
-    const last = hashes.at(-1)
-    if (hashes.length < LOOK || last === undefined) return found
-    after = last
-    await pause()
-  }
-}
-
-/** What is to be done, of those of whom anything is. */
-async function stepsFor(
-  parts: FairUseParts,
-  hashes: readonly string[],
-): Promise<ReadonlyMap<string, readonly Step[]>> {
-  const { db } = parts.context
-  const accounts = await accountsOf(db, hashes, parts.clock)
-  const quotaStates = await quotaStatesOf(db, [...accounts.keys()])
-  const terms = termsOf(parts)
-  const found = new Map<string, readonly Step[]>()
-  for (const [hash, account] of accounts) {
-    const quotaState = quotaStates.get(hash)
-    const steps = quotaState === undefined ? [] : stepsOf(account, quotaState, terms)
-    if (steps.length > 0) found.set(hash, steps)
+    found.push(...hashes.filter((hash) => due.has(hash) || quotaStates.get(hash)?.counted !== epoch))
   }
   return found
 }
@@ -296,7 +251,7 @@ async function recountStale(
   const epoch = await epochNow(db)
   const quotaStates = await quotaStatesOf(db, hashes)
   const stale = hashes.filter((hash) => quotaStates.get(hash)?.counted !== epoch)
-  for (const part of partsOf(stale, RECOUNTS)) {
+  for (const part of chunksOf(stale, RECOUNTS)) {
     signal.throwIfAborted()
     await db.write(async (tx) => {
       const quotas = await quotasOf(tx, part)

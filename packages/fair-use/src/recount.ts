@@ -28,13 +28,12 @@ export async function recount(parts: FairUseParts, tx: Tx, quota: QuotaRow): Pro
 async function recountLater(
   parts: FairUseParts,
   tx: Tx,
-  hash: string,
+  hash: ImsiHash,
   kind: CalendarPeriod,
   { startMs, endMs }: Span,
 ): Promise<void> {
   const { calendar } = parts.clock
-  // A hash of the store is one.
-  const all = await parts.ledger.totalsIn(tx, hash as ImsiHash, startMs, endMs)
+  const all = await parts.ledger.totalsIn(tx, hash, startMs, endMs)
   if (all.upBytes + all.downBytes === 0 && !all.isIncomplete) return
   const first = calendar.spanOf(kind, startMs)
   if (first.endMs >= endMs) return await recountSpan(parts, tx, hash, kind, first)
@@ -51,13 +50,12 @@ async function recountLater(
 async function recountSpan(
   { context, ledger }: FairUseParts,
   tx: Tx,
-  hash: string,
+  hash: ImsiHash,
   kind: CalendarPeriod,
   { startMs, endMs }: Span,
 ): Promise<void> {
   const own = context.db.join(tx)
-  // A hash of the store is one.
-  const { upBytes, downBytes, isIncomplete } = await ledger.totalsIn(tx, hash as ImsiHash, startMs, endMs)
+  const { upBytes, downBytes, isIncomplete } = await ledger.totalsIn(tx, hash, startMs, endMs)
   const rows = (await usedSince(own, [hash], startMs)).get(hash) ?? []
   const known = rows.find((row) => row.kind === kind && row.starts_at_ms === startMs)
   const isMore = upBytes + downBytes > (known?.up_bytes ?? 0) + (known?.down_bytes ?? 0)

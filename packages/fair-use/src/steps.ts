@@ -1,5 +1,7 @@
-import type { Account } from './account.ts'
-import type { QuotaState } from './store/quota-state-store.ts'
+import type { ImsiHash, Reader } from '@steeple/contracts'
+import { type Account, accountsOf } from './account.ts'
+import { type FairUseParts, termsOf } from './parts.ts'
+import { type QuotaState, quotaStatesOf } from './store/quota-state-store.ts'
 
 /** What is to be done about a SIM, in this order. */
 export type Step = 'resume' | 'unthrottle' | 'suspend' | 'throttle' | 'warn' | 'exceed'
@@ -28,6 +30,30 @@ export function stepsOf(account: Account, quotaState: QuotaState, terms: Terms):
   if (isWarned(account) && quotaState.warned !== edge) steps.push('warn')
   if (account.isOver && quotaState.exceeded !== edge) steps.push('exceed')
   return steps
+}
+
+/** A SIM of which something is to be done. */
+export interface DueSim {
+  readonly hash: ImsiHash
+  readonly account: Account
+  readonly quotaState: QuotaState
+  readonly steps: readonly Step[]
+}
+
+/** What is to be done, of those of whom anything is. */
+export async function stepsFor(
+  parts: FairUseParts,
+  reader: Reader,
+  hashes: readonly string[],
+): Promise<readonly DueSim[]> {
+  const accounts = await accountsOf(reader, hashes, parts.clock)
+  const quotaStates = await quotaStatesOf(reader, [...accounts.keys()])
+  const terms = termsOf(parts)
+  return [...accounts].flatMap(([hash, account]) => {
+    const quotaState = quotaStates.get(hash)
+    const steps = quotaState === undefined ? [] : stepsOf(account, quotaState, terms)
+    return quotaState === undefined || steps.length === 0 ? [] : [{ hash, account, quotaState, steps }]
+  })
 }
 
 /** The period and allowance that an event is about: each is told once. */

@@ -1,6 +1,6 @@
-import { type Context, createPause, type ImsiHash } from '@steeple/contracts'
+import type { Context, ImsiHash } from '@steeple/contracts'
 import type { FairUseParts } from './parts.ts'
-import { hashesAfter, removeQuota } from './store/quota-store.ts'
+import { quotaHashes, removeQuota } from './store/quota-store.ts'
 import { pruneReports } from './store/report-store.ts'
 import { pruneUsed } from './store/used-store.ts'
 
@@ -30,11 +30,10 @@ export async function sweep(parts: FairUseParts, signal: AbortSignal): Promise<v
 /** SIMs that were revoked have no quota any more. */
 async function forgetGone(parts: FairUseParts, signal: AbortSignal): Promise<void> {
   const { db } = parts.context
-  const pause = createPause()
-  for (let after = ''; !signal.aborted; ) {
-    const hashes = await hashesAfter(db, after, CHUNK)
-    const last = hashes.at(-1)
-    if (last === undefined) return
+  let after = ''
+  for await (const hashes of quotaHashes(db, CHUNK)) {
+    if (signal.aborted) return
+    const last = hashes.at(-1) ?? ''
     const kept = await withQuotaUpTo(parts, after, last)
     const gone: string[] = []
     // One that was just given a quota again may be missing: it is looked at itself.
@@ -44,13 +43,12 @@ async function forgetGone(parts: FairUseParts, signal: AbortSignal): Promise<voi
         for (const hash of gone) await removeQuota(tx, hash)
       })
     after = last
-    await pause()
   }
 }
 
-async function isGone({ subscribers }: FairUseParts, hash: string): Promise<boolean> {
-  // A hash of the store is one. A damaged row is left to whoever mends it.
-  return await subscribers.find(hash as ImsiHash).then(
+async function isGone({ subscribers }: FairUseParts, hash: ImsiHash): Promise<boolean> {
+  // A damaged row is left to whoever mends it.
+  return await subscribers.find(hash).then(
     (view) => view === undefined || view.state === 'revoked',
     () => false,
   )

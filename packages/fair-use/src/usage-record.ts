@@ -91,7 +91,7 @@ const PROPERTIES: Readonly<Record<string, JsonSchema>> = {
   by_source: { type: 'object', additionalProperties: SOURCE, description: 'What each source saw.' },
 }
 
-export const USAGE_SCHEMA: JsonSchema = objectSchema(PROPERTIES, Object.keys(PROPERTIES))
+export const USAGE_SCHEMA: JsonSchema = recordSchema(PROPERTIES)
 
 const POINT: JsonSchema = recordSchema({
   at: TIMESTAMP_SCHEMA,

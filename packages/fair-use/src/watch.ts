@@ -1,8 +1,8 @@
-import { type ComponentHealth, countText, createPause, type ImsiHash, sectionOf } from '@steeple/contracts'
+import { type ComponentHealth, countText, type ImsiHash, sectionOf } from '@steeple/contracts'
 import { type Account, accountsOf } from './account.ts'
 import type { FairUseParts } from './parts.ts'
 import { WARN_PERCENT } from './steps.ts'
-import { countByAction, hashesAfter } from './store/quota-store.ts'
+import { countByAction, quotaHashes } from './store/quota-store.ts'
 
 /** Quotas that are looked at in one go. */
 const LOOK = 500
@@ -20,24 +20,15 @@ export async function countQuotas({ context, clock, metrics, ledger }: FairUsePa
   const over = new Map<string, number>()
   const warned = new Map<ImsiHash, number>()
   const exceeded = new Map<ImsiHash, number>()
-  const pause = createPause()
-  for (let after = ''; ; ) {
-    const hashes = await hashesAfter(context.db, after, LOOK)
-    for (const account of (await accountsOf(context.db, hashes, clock)).values()) {
+  for await (const hashes of quotaHashes(context.db, LOOK))
+    for (const [hash, account] of await accountsOf(context.db, hashes, clock)) {
       const { isOver, quota } = account
-      // The hash of a row is one.
-      const hash = quota.hash as ImsiHash
       const percent = percentOf(account)
       if (percent >= WARN_PERCENT) warned.set(hash, percent)
       if (!isOver) continue
       exceeded.set(hash, percent)
       over.set(quota.action, (over.get(quota.action) ?? 0) + 1)
     }
-    const last = hashes.at(-1)
-    if (hashes.length < LOOK || last === undefined) break
-    after = last
-    await pause()
-  }
   metrics.counted(await countByAction(context.db), over)
   const { atMs, reason } = ledger.knownUntil()
   const ageMs = reason === undefined ? 0 : context.clock.nowMs() - (atMs ?? Number.NaN)

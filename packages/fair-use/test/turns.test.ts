@@ -1,4 +1,4 @@
-import { type Instance, subscribersRef, usageLedgerRef } from '@steeple/contracts'
+import { type ImsiHash, type Instance, subscribersRef, usageLedgerRef } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import type { FairUseConfig } from '../src/parts.ts'
@@ -36,7 +36,7 @@ async function started(): Promise<Instance> {
   const periods = periodClock(clock, calendarOf('UTC'))
   await db.write(async (tx) => {
     for (let i = 0; i < QUOTAS_IN_ALL; i++)
-      await QUOTAS.put(tx, newQuota(i.toString(16).padStart(12, '0'), 1_000, periods))
+      await QUOTAS.put(tx, newQuota(i.toString(16).padStart(12, '0') as ImsiHash, 1_000, periods))
   })
   const fake = fakeContext({ id: 'fair-use', config: CONFIG, db, clock })
   fake.services.set(subscribersRef.id, memorySims([]).service)

@@ -2,6 +2,7 @@ import {
   defineError,
   type ErrorDetail,
   type ErrorFactory,
+  fieldsRefused,
   type ImsiHash,
   type JsonSchema,
   type MutationTx,
@@ -13,7 +14,6 @@ import {
   type SubscriberView,
   staleChange,
   sumOctets,
-  validationFailed,
 } from '@steeple/contracts'
 import { accountsOf } from '../account.ts'
 import { type FairUseParts, QUOTA_RESOURCE } from '../parts.ts'
@@ -128,10 +128,7 @@ function checkParts(body: QuotaBody): void {
     })
   if (!hasAdded && body.throttle_bps !== undefined && body.action !== 'throttle')
     details.push({ pointer: '/throttle_bps', message: 'goes with action throttle and with no other' })
-  if (details.length > 0)
-    throw validationFailed(details.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
-      details,
-    })
+  if (details.length > 0) throw fieldsRefused(details)
 }
 
 async function topUp(
@@ -162,25 +159,14 @@ async function setQuota(
   const view = await subscribers.setQuotaIn(tx, imsi, body.quota_bytes ?? undefined)
   if (body.quota_bytes === null) return (await release(parts, tx, imsi)) ?? view
   const before = await QUOTAS.find(tx, { hash: imsi })
-  const fresh = newQuota(imsi, body.quota_bytes, clock, {
-    ...(body.period === undefined ? {} : { period: body.period }),
-    ...(body.action === undefined ? {} : { action: body.action }),
-    throttleBps: body.throttle_bps ?? null,
-  })
+  const fresh = newQuota(imsi, body.quota_bytes, clock, body)
+  const { quota_bytes, action, throttle_bps } = fresh
   const isSamePeriod = before?.period === fresh.period
-  const quota = isSamePeriod ? { ...before, ...wishedOf(fresh) } : fresh
+  // What a request says; the rest of a quota stays while its period does.
+  const quota = isSamePeriod ? { ...before, quota_bytes, action, throttle_bps } : fresh
   await QUOTAS.put(tx, quota)
   if (!isSamePeriod) await beginCounting(parts, tx, quota)
   return view
-}
-
-/** What a request says; the rest of a quota stays while its period does. */
-function wishedOf({
-  quota_bytes,
-  action,
-  throttle_bps,
-}: QuotaRow): Pick<QuotaRow, 'quota_bytes' | 'action' | 'throttle_bps'> {
-  return { quota_bytes, action, throttle_bps }
 }
 
 /** What was used of the period before the quota was there counts; of a quota without a period, only what comes. */

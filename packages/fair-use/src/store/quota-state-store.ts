@@ -1,5 +1,5 @@
-import type { Reader, Tx } from '@steeple/contracts'
-import { oneOf, parts, putSql } from './listed.ts'
+import { allListed, type ImsiHash, type Reader, type Tx } from '@steeple/contracts'
+import { putSql } from './used-store.ts'
 
 /** What was told and done of a SIM with a quota. */
 export interface QuotaState {
@@ -48,20 +48,20 @@ export async function quotaStatesOf(
   reader: Reader,
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, QuotaState>> {
-  const found = new Map(hashes.map((hash) => [hash, newQuotaState(hash)]))
-  for (const part of parts(hashes)) {
-    const { where, params } = oneOf(part)
-    const sql = `select ${COLUMNS.join(', ')} from fair_use_standing where ${where}`
-    for (const row of await reader.all<QuotaState>(sql, params)) found.set(row.hash, row)
-  }
-  return found
+  const sql = `select ${COLUMNS.join(', ')} from fair_use_standing where `
+  const rows = await allListed<QuotaState>(reader, 'hash', hashes, (where) => sql + where)
+  return new Map([...hashes.map(newQuotaState), ...rows].map((state) => [state.hash, state]))
 }
 
 /** At most `limit` SIMs behind `after` that their quota has suspended, by hash. */
-export async function heldOffAfter(reader: Reader, after: string, limit: number): Promise<readonly string[]> {
+export async function heldOffAfter(
+  reader: Reader,
+  after: string,
+  limit: number,
+): Promise<readonly ImsiHash[]> {
   const sql = `select hash from fair_use_standing where held = 'suspend' and hash > :after
     order by hash limit :limit`
-  return (await reader.all<{ readonly hash: string }>(sql, { after, limit })).map(({ hash }) => hash)
+  return (await reader.all<{ readonly hash: ImsiHash }>(sql, { after, limit })).map(({ hash }) => hash)
 }
 
 const BUMP = `insert into fair_use_epoch (id, epoch) values ('counting', :epoch)

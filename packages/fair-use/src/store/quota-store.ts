@@ -1,13 +1,22 @@
-import { defineTable, type Reader, type Table, type Tx } from '@steeple/contracts'
+import {
+  allListed,
+  chunksOf,
+  createPause,
+  defineTable,
+  type ImsiHash,
+  listed,
+  type Reader,
+  type Table,
+  type Tx,
+} from '@steeple/contracts'
 import type { Period, PeriodClock } from '../periods.ts'
-import { oneOf, parts } from './listed.ts'
 
 /** What happens to a SIM whose quota is used up. */
 export type Action = 'suspend' | 'throttle' | 'alert'
 
 /** A quota as it was set. Times are ms since the epoch. */
 export interface QuotaRow {
-  readonly hash: string
+  readonly hash: ImsiHash
   readonly quota_bytes: number
   readonly period: Period
   readonly action: Action
@@ -45,14 +54,17 @@ export const QUOTAS: Table<QuotaRow> = defineTable(
   ['hash'],
 )
 
+/** Rows of one statement. */
+const AT_ONCE = 100
+
 /** The quotas of those that have one, by hash. A damaged row is left out. */
 export async function quotasOf(
   reader: Reader,
   hashes: readonly string[],
-): Promise<ReadonlyMap<string, QuotaRow>> {
-  const found = new Map<string, QuotaRow>()
-  for (const part of parts(hashes)) {
-    const { where, params } = oneOf(part)
+): Promise<ReadonlyMap<ImsiHash, QuotaRow>> {
+  const found = new Map<ImsiHash, QuotaRow>()
+  for (const some of chunksOf(hashes, AT_ONCE)) {
+    const { where, params } = listed('hash', some)
     const { rows } = await QUOTAS.sound(reader, `where ${where}`, params)
     for (const row of rows) found.set(row.hash, row)
   }
@@ -63,21 +75,34 @@ export async function quotasOf(
 export async function periodsOf(
   reader: Reader,
   hashes: readonly string[],
-): Promise<ReadonlyMap<string, Period>> {
-  const found = new Map<string, Period>()
-  for (const part of parts(hashes)) {
-    const { where, params } = oneOf(part)
-    const sql = `select hash, period from fair_use_quota where ${where}`
-    const rows = await reader.all<{ readonly hash: string; readonly period: Period }>(sql, params)
-    for (const { hash, period } of rows) found.set(hash, period)
-  }
-  return found
+): Promise<ReadonlyMap<ImsiHash, Period>> {
+  const sql = 'select hash, period from fair_use_quota where '
+  const rows = await allListed<Pick<QuotaRow, 'hash' | 'period'>>(
+    reader,
+    'hash',
+    hashes,
+    (where) => sql + where,
+  )
+  return new Map(rows.map(({ hash, period }) => [hash, period]))
 }
 
 /** At most `limit` hashes of quotas behind `after`, by hash. */
-export async function hashesAfter(reader: Reader, after: string, limit: number): Promise<readonly string[]> {
+async function hashesAfter(reader: Reader, after: string, limit: number): Promise<readonly ImsiHash[]> {
   const sql = 'select hash from fair_use_quota where hash > :after order by hash limit :limit'
-  return (await reader.all<{ readonly hash: string }>(sql, { after, limit })).map(({ hash }) => hash)
+  return (await reader.all<Pick<QuotaRow, 'hash'>>(sql, { after, limit })).map(({ hash }) => hash)
+}
+
+/** The hashes of all quotas, so many at a time. Of a hundred thousand it is seconds of work, in which requests go on. */
+export async function* quotaHashes(reader: Reader, atOnce: number): AsyncGenerator<readonly ImsiHash[]> {
+  const pause = createPause()
+  for (let after = ''; ; ) {
+    const hashes = await hashesAfter(reader, after, atOnce)
+    if (hashes.length > 0) yield hashes
+    const last = hashes.at(-1)
+    if (hashes.length < atOnce || last === undefined) return
+    after = last
+    await pause()
+  }
 }
 
 /** How many quotas there are, by action. */
@@ -94,22 +119,19 @@ export async function removeQuota(tx: Tx, hash: string): Promise<void> {
   await tx.run('delete from fair_use_standing where hash = :hash', { hash })
 }
 
-/** What a quota is when nobody says otherwise. Contract section 6. */
-const DEFAULTS = { period: 'month', action: 'suspend' } as const
-
 /** How a quota is to be. */
 interface QuotaWish {
-  readonly period?: Period
-  readonly action?: Action
-  readonly throttleBps?: number | null
+  readonly period?: Period | undefined
+  readonly action?: Action | undefined
+  readonly throttle_bps?: number | null | undefined
 }
 
-/** A quota of which nothing is used. */
+/** A quota of which nothing is used. Contract section 6 has what it is when nobody says otherwise. */
 export function newQuota(
-  hash: string,
+  hash: ImsiHash,
   quotaBytes: number,
   { calendar, now }: PeriodClock,
-  { period = DEFAULTS.period, action = DEFAULTS.action, throttleBps = null }: QuotaWish = {},
+  { period = 'month', action = 'suspend', throttle_bps = null }: QuotaWish = {},
 ): QuotaRow {
   const { atMs } = now()
   return {
@@ -117,7 +139,7 @@ export function newQuota(
     quota_bytes: quotaBytes,
     period,
     action,
-    throttle_bps: throttleBps,
+    throttle_bps,
     since_ms: atMs,
     first_ms: calendar.spanOf('month', atMs).startMs,
     base_up_bytes: 0,

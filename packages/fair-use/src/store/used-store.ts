@@ -1,6 +1,5 @@
-import type { Reader, SqlParams, Tx } from '@steeple/contracts'
+import { allListed, chunksOf, type Reader, type SqlParams, type Tx } from '@steeple/contracts'
 import type { CalendarPeriod } from '../periods.ts'
-import { oneOf, parts, putSql } from './listed.ts'
 
 /** What a SIM has used in one period of the calendar. Derived from the ledger, in the transactions that write it. */
 export interface UsedRow {
@@ -30,7 +29,7 @@ const MOST = Number.MAX_SAFE_INTEGER
 
 /** Adds to rows, or makes them. No two have the same key. */
 export async function addUsed(tx: Tx, rows: readonly UsedRow[]): Promise<void> {
-  for (const part of parts(rows, AT_ONCE)) await tx.run(addSql(part.length), paramsOf(part))
+  for (const part of chunksOf(rows, AT_ONCE)) await tx.run(addSql(part.length), paramsOf(part))
 }
 
 function addSql(length: number): string {
@@ -56,6 +55,14 @@ function paramsOf(rows: readonly UsedRow[]): SqlParams {
   return params
 }
 
+/** Writes a row whole, whether it is there or not; `columns` begin with those of the `keys`. */
+export function putSql(table: string, columns: readonly string[], keys: number): string {
+  const changed = columns.slice(keys).map((column) => `${column} = excluded.${column}`)
+  return `insert into ${table} (${columns.join(', ')})
+    values (${columns.map((column) => `:${column}`).join(', ')})
+    on conflict (${columns.slice(0, keys).join(', ')}) do update set ${changed.join(', ')}`
+}
+
 const PUT = putSql('fair_use_used', COLUMNS, 3)
 
 /** Writes a row as a whole. */
@@ -69,18 +76,10 @@ export async function usedSince(
   hashes: readonly string[],
   fromMs: number,
 ): Promise<ReadonlyMap<string, readonly UsedRow[]>> {
-  const found = new Map<string, UsedRow[]>()
-  for (const part of parts(hashes)) {
-    const { where, params } = oneOf(part)
-    const sql = `select ${COLUMNS.join(', ')} from fair_use_used
-      where ${where} and starts_at_ms >= :from_ms order by starts_at_ms`
-    for (const row of await reader.all<UsedRow>(sql, { ...params, from_ms: fromMs })) {
-      const known = found.get(row.hash)
-      if (known === undefined) found.set(row.hash, [row])
-      else known.push(row)
-    }
-  }
-  return found
+  const sql = (where: string): string => `select ${COLUMNS.join(', ')} from fair_use_used
+    where ${where} and starts_at_ms >= :from_ms order by starts_at_ms`
+  const rows = await allListed<UsedRow>(reader, 'hash', hashes, sql, { from_ms: fromMs })
+  return Map.groupBy(rows, ({ hash }) => hash)
 }
 
 const OLD = `delete from fair_use_used where kind = :kind and starts_at_ms < :before_ms

@@ -345,67 +345,37 @@ async function removeDocuments(tx: Tx, which: string, params: SqlParams): Promis
   }
 }
 
+const BUNDLES_WITHIN = `where revision > :after and updated_at_ms >= :from_ms and updated_at_ms < :to_ms
+  order by revision limit :limit`
+const NEWEST_BEFORE = 'where revision < :revision order by revision desc limit 1'
 const INTERVALS_WITHIN = `where started_at_ms < :to_ms and (ended_at_ms is null or ended_at_ms >= :from_ms)
   and (started_at_ms, id) > (:after_ms, :after_id) order by started_at_ms, id limit :limit`
 const ENDED_BEFORE = 'where ended_at_ms < :before order by ended_at_ms, id limit :limit'
 
-/** Revisions made in a span behind revision `after`, oldest first. Throws `store_corrupt`. */
-function bundlesWithin(
-  reader: Reader,
-  { fromMs, toMs }: TimeSpan,
-  after: number,
-  limit: number,
-): Promise<readonly BundleRow[]> {
-  const rest =
-    'where revision > :after and updated_at_ms >= :from_ms and updated_at_ms < :to_ms order by revision limit :limit'
-  return BUNDLES.select(reader, rest, { after, from_ms: fromMs, to_ms: toMs, limit })
-}
-
-/** The newest revision below that one which is kept. Throws `store_corrupt`. */
-async function newestBundleBefore(reader: Reader, revision: number): Promise<BundleRow | undefined> {
-  const rest = 'where revision < :revision order by revision desc limit 1'
-  return (await BUNDLES.select(reader, rest, { revision }))[0]
-}
-
-/** Intervals that reach into a span behind that one, oldest first. Throws `store_corrupt`. */
-function intervalsWithin(
-  reader: Reader,
-  { fromMs, toMs }: TimeSpan,
-  after: { readonly startedAtMs: number; readonly id: string } | undefined,
-  limit: number,
-): Promise<readonly IntervalRow[]> {
-  const place = { after_ms: after?.startedAtMs ?? -1, after_id: after?.id ?? '' }
-  return INTERVALS.select(reader, INTERVALS_WITHIN, { from_ms: fromMs, to_ms: toMs, ...place, limit })
-}
-
-/** Intervals that ended before then, the oldest first. Throws `store_corrupt`. */
-function endedIntervals(reader: Reader, before: number, limit: number): Promise<readonly IntervalRow[]> {
-  return INTERVALS.select(reader, ENDED_BEFORE, { before, limit })
-}
-
-async function removeInterval(tx: Tx, id: string): Promise<void> {
-  await INTERVALS.remove(tx, { id })
-}
-
-/** What the policy was and when TX was armed, for whoever keeps a record. */
+/** What the policy was and when TX was armed, for whoever keeps a record; the oldest first. Throws `store_corrupt`. */
 export function policyHistory({ db }: Pick<Context, 'db'>): PolicyHistory {
   return {
     revisions: async (span, after, limit) => {
-      const rows = await bundlesWithin(db, span, after, limit)
-      const [first] = rows
-      let before = first === undefined ? undefined : await newestBundleBefore(db, first.revision)
+      const rows = await BUNDLES.select(db, BUNDLES_WITHIN, { ...paramsOf(span), after, limit })
+      const revision = rows[0]?.revision ?? 0
+      let [before] = await BUNDLES.select(db, NEWEST_BEFORE, { revision })
       return rows.map((row) => {
         const revision = revisionOf(row, before)
         before = row
         return revision
       })
     },
-    intervals: async (span, after, limit) => (await intervalsWithin(db, span, after, limit)).map(intervalOf),
+    intervals: async (span, after, limit) => {
+      const place = { after_ms: after?.startedAtMs ?? -1, after_id: after?.id ?? '' }
+      const params = { ...paramsOf(span), ...place, limit }
+      return (await INTERVALS.select(db, INTERVALS_WITHIN, params)).map(intervalOf)
+    },
     takeIntervals: async (tx, endedBeforeMs, limit) => {
       const own = db.join(tx)
-      const rows = await endedIntervals(own, endedBeforeMs, limit)
-      for (const { id } of rows) await removeInterval(own, id)
-      await removeDocuments(own, 'and ended_at_ms < :before', { before: endedBeforeMs })
+      const before = endedBeforeMs
+      const rows = await INTERVALS.select(own, ENDED_BEFORE, { before, limit })
+      for (const { id } of rows) await INTERVALS.remove(own, { id })
+      await removeDocuments(own, 'and ended_at_ms < :before', { before })
       return rows.map(intervalOf)
     },
     documents: async ({ fromMs, toMs }) =>
@@ -414,6 +384,10 @@ export function policyHistory({ db }: Pick<Context, 'db'>): PolicyHistory {
         .reverse()
         .map(documentOf),
   }
+}
+
+function paramsOf({ fromMs, toMs }: TimeSpan): SqlParams {
+  return { from_ms: fromMs, to_ms: toMs }
 }
 
 function revisionOf(row: BundleRow, before: BundleRow | undefined): PolicyRevision {

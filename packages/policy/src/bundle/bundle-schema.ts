@@ -50,7 +50,6 @@ const whole = (minimum: number, maximum: number, description: string): JsonSchem
 })
 const days = (of: string): JsonSchema => whole(1, 36_500, `Days that ${of} are kept.`)
 const perHour = (of: string, most = 1_000_000): JsonSchema => whole(0, most, `${of} per hour and principal.`)
-const all = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => recordSchema(properties)
 const nullableText: JsonSchema = { type: ['string', 'null'], maxLength: 200, pattern: PLAIN_TEXT_PATTERN }
 /** TS 38.104 §5.4.2.1: the highest NR-ARFCN. */
 const channel: JsonSchema = { type: 'integer', minimum: 0, maximum: 3_279_165 }
@@ -79,7 +78,7 @@ const ALLOW_LIST_ENTRY: JsonSchema = objectSchema(
   ['technology', 'band', 'country'],
 )
 
-const LICENSE: JsonSchema = all({
+const LICENSE: JsonSchema = recordSchema({
   acknowledged: { type: 'boolean' },
   reference: nullableText,
   holder: nullableText,
@@ -89,12 +88,12 @@ const LICENSE: JsonSchema = all({
 })
 
 const CONTENT: Readonly<Record<string, JsonSchema>> = {
-  retention_days: all({
+  retention_days: recordSchema({
     sessions: days('sessions'),
     audit: days('audit entries'),
     metrics: days('metrics'),
   }),
-  rate_limits: all({
+  rate_limits: recordSchema({
     sim_issue_per_hour: perHour('SIMs issued'),
     sim_revoke_per_hour: perHour('SIMs revoked'),
     sim_import_rows_per_hour: perHour('Rows of SIM imports', 100_000_000),
@@ -102,7 +101,7 @@ const CONTENT: Readonly<Record<string, JsonSchema>> = {
     tx_arm_per_hour: perHour('Requests to arm TX'),
   }),
   sim_swap_cooldown_hours: whole(0, 87_600, 'Hours between two SIM swaps of one subscriber.'),
-  mesh: all({ allow_route_advertise: { type: 'boolean' } }),
+  mesh: recordSchema({ allow_route_advertise: { type: 'boolean' } }),
   apns: {
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: 100 },
@@ -111,11 +110,14 @@ const CONTENT: Readonly<Record<string, JsonSchema>> = {
     uniqueItems: true,
     description: 'APNs of the network. A core has room for 16; a SIM gets at most 4 of them.',
   },
-  spectrum: all({ allow_list: { type: 'array', items: ALLOW_LIST_ENTRY, maxItems: 512 }, license: LICENSE }),
+  spectrum: recordSchema({
+    allow_list: { type: 'array', items: ALLOW_LIST_ENTRY, maxItems: 512 },
+    license: LICENSE,
+  }),
 }
 
 /** What of the bundle is stored and may be changed: all but `revision` and `updated_at`. */
-export const CONTENT_SCHEMA: JsonSchema = all(CONTENT)
+export const CONTENT_SCHEMA: JsonSchema = recordSchema(CONTENT)
 
 const HEADER: Readonly<Record<string, JsonSchema>> = {
   revision: { type: 'integer', minimum: 1, readOnly: true },
@@ -123,7 +125,7 @@ const HEADER: Readonly<Record<string, JsonSchema>> = {
 }
 
 /** The policy bundle as `GET /v1/policy` answers it. */
-export const BUNDLE_SCHEMA: JsonSchema = all({ ...CONTENT, ...HEADER })
+export const BUNDLE_SCHEMA: JsonSchema = recordSchema({ ...CONTENT, ...HEADER })
 
 /** The bundle after a change; of one that was only tried, also what it would do to the core. */
 export const CHANGED_BUNDLE_SCHEMA: JsonSchema = {

@@ -15,6 +15,7 @@ import {
   validationFailed,
 } from '@steeple/contracts'
 import { channelsAtKhz, khzFromMhz } from '@steeple/telecom'
+import { wrong } from '../spectrum/asked.ts'
 import { currentArm, putProfile, removeProfile, storedProfiles } from '../store.ts'
 import { TX_KEY, TX_RESOURCE } from '../tx/gate-memory.ts'
 import { fileProfiles, type TxControl } from '../tx/tx-control.ts'
@@ -203,8 +204,4 @@ function profileFrom({ channel, frequency_mhz: mhz, ...rest }: ProfileBody): Rad
   if (found === undefined)
     throw wrong('/frequency_mhz', `band ${rest.band} has no ${rest.technology} channel at ${mhz} MHz`)
   return { ...rest, channel: found.channel }
-}
-
-function wrong(pointer: string, message: string): Error {
-  return validationFailed(message, { details: [{ pointer, message }] })
 }

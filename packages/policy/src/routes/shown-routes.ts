@@ -8,14 +8,10 @@ const NULLABLE_NUMBER: JsonSchema = { type: ['number', 'null'] }
 const NULLABLE_CHANNEL: JsonSchema = { type: ['integer', 'null'] }
 const MHZ: JsonSchema = { type: 'number' }
 
-function all(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  return recordSchema(properties)
-}
-
-const BLOCK: JsonSchema = { ...all({ low_mhz: MHZ, high_mhz: MHZ }), type: ['object', 'null'] }
+const BLOCK: JsonSchema = { ...recordSchema({ low_mhz: MHZ, high_mhz: MHZ }), type: ['object', 'null'] }
 /** What becomes of the transmitter when this machine fails. */
 export const FALLBACK: JsonSchema = {
-  ...all({
+  ...recordSchema({
     kind: {
       type: 'string',
       enum: ['off', 'timer', 'none'],
@@ -28,7 +24,7 @@ export const FALLBACK: JsonSchema = {
   description: 'What becomes of the transmitter when this machine fails. Null: no radio is configured.',
 }
 /** A radio profile as it is shown: judged as an arm of it would be. */
-export const JUDGED_PROFILE: JsonSchema = all({
+export const JUDGED_PROFILE: JsonSchema = recordSchema({
   id: { type: 'string' },
   technology: TECHNOLOGY,
   channel: { type: 'integer', description: 'Downlink EARFCN or NR-ARFCN.' },
@@ -47,7 +43,7 @@ export const JUDGED_PROFILE: JsonSchema = all({
   },
   closed: {
     type: 'array',
-    items: all({
+    items: recordSchema({
       gate: { type: 'string', enum: ['country-code', 'license', 'allow-list'] },
       reason: { type: 'string' },
     }),
@@ -60,7 +56,7 @@ export const JUDGED_PROFILE: JsonSchema = all({
   },
   fallback: FALLBACK,
 })
-const RANGE: JsonSchema = all({
+const RANGE: JsonSchema = recordSchema({
   technology: TECHNOLOGY,
   band: { type: 'string' },
   country: { type: 'string' },
@@ -72,15 +68,15 @@ const RANGE: JsonSchema = all({
   band_high_mhz: NULLABLE_NUMBER,
   max_eirp_dbm: NULLABLE_NUMBER,
 })
-const BAND: JsonSchema = all({
+const BAND: JsonSchema = recordSchema({
   technology: TECHNOLOGY,
   band: { type: 'string' },
   low_mhz: MHZ,
   high_mhz: MHZ,
 })
-const BANDS = downlinkBands().map(({ technology, band, lowKhz, highKhz }) => ({
-  ...{ technology, band, low_mhz: mhzFromKhz(lowKhz), high_mhz: mhzFromKhz(highKhz) },
-}))
+const BANDS = downlinkBands().map(({ technology, band, lowKhz, highKhz }) => {
+  return { technology, band, low_mhz: mhzFromKhz(lowKhz), high_mhz: mhzFromKhz(highKhz) }
+})
 
 /** What may be armed here, and where: `GET /v1/tx/profiles`, `GET /v1/spectrum/ranges`. */
 export function shownRoutes(context: Context, policy: CurrentPolicy, control: TxControl): readonly Route[] {
@@ -93,7 +89,7 @@ export function shownRoutes(context: Context, policy: CurrentPolicy, control: Tx
       description:
         'Those of the configuration file (ran.profiles) and those that were made since, with their frequencies and what ' +
         'keeps each off the air now.',
-      schema: { response: all({ profiles: { type: 'array', items: JUDGED_PROFILE } }) },
+      schema: { response: recordSchema({ profiles: { type: 'array', items: JUDGED_PROFILE } }) },
       errors: ['store_corrupt'],
       handle: async () => ok({ profiles: await control.profiles() }),
     }),
@@ -104,7 +100,7 @@ export function shownRoutes(context: Context, policy: CurrentPolicy, control: Tx
       summary: 'Show the allow-list as frequencies',
       description: 'The entries in their order, for drawing; GET /v1/policy has them as they are changed.',
       schema: {
-        response: all({
+        response: recordSchema({
           country: { type: 'string', description: "The node's own: entries of others do not count here." },
           ranges: { type: 'array', items: RANGE },
           bands: {

@@ -80,13 +80,11 @@ export function signedLicenseRoutes(
         return ok(shown(before))
       await changePolicy({ policy, control }, tx, {
         before: await policy.read(tx),
-        ...{ patch, author },
+        patch,
+        author,
         detail: { signed_by: signedBy, sha256, by: principalText(request.principal) },
       })
-      const row = {
-        ...request.body,
-        ...{ signed_by: signedBy, issued_at_ms: issuedAtMs, taken_at_ms: nowMs },
-      }
+      const row = { ...request.body, signed_by: signedBy, issued_at_ms: issuedAtMs, taken_at_ms: nowMs }
       await keepLicense(tx, row)
       return ok(shown(row))
     })
@@ -166,16 +164,7 @@ async function inCountry(
   await context.use(ownRoutesRef).ask(principal, { method: 'PUT', path: '/v1/settings', body }, signal)
 }
 
-function shown({
-  issued_at_ms,
-  taken_at_ms,
-  license,
-  signature,
-  signed_by,
-}: Omit<SignedLicenseRow, 'id'>): object {
-  return {
-    ...{ license, signature, signed_by },
-    issued_at: timestampFromMs(issued_at_ms),
-    taken_at: timestampFromMs(taken_at_ms),
-  }
+function shown({ license, signature, signed_by, ...at }: Omit<SignedLicenseRow, 'id'>): object {
+  const [issued_at, taken_at] = [at.issued_at_ms, at.taken_at_ms].map(timestampFromMs)
+  return { license, signature, signed_by, issued_at, taken_at }
 }

@@ -15,6 +15,7 @@ import {
   type TxGateState,
 } from '@steeple/contracts'
 import { principalText } from '../store.ts'
+import { within } from '../tx/disarm-note.ts'
 import type { Transmitters } from '../tx/transmitters.ts'
 import type { TxControl } from '../tx/tx-control.ts'
 import { FALLBACK } from './shown-routes.ts'
@@ -53,18 +54,9 @@ export async function disarmNow(
 
 /** Rejects when the record is not in within the bound. It goes on being stored, and nothing is permitted until that is over. */
 async function recordInTime(control: DisarmParts['control'], record: Promise<unknown>): Promise<void> {
-  const over = control.beginDisarm()
-  const stored = record.finally(over)
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => late.reject(new Error(`the store has not taken it within ${RECORD_BOUND_MS} ms`)),
-    RECORD_BOUND_MS,
-  )
-  try {
-    await Promise.race([stored, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+  const stored = record.finally(control.beginDisarm())
+  const late = (): Error => new Error(`the store has not taken it within ${RECORD_BOUND_MS} ms`)
+  await within(RECORD_BOUND_MS, stored, late)
 }
 
 function unconfirmed(reason: unknown, unstored: string | undefined): Error {

@@ -12,7 +12,7 @@ export interface CheckBody extends Pick<CheckRequest, 'bandwidth_mhz' | 'country
   readonly earfcn?: OneOrMore
   readonly nr_arfcn?: OneOrMore
   readonly frequency_mhz?: OneOrMore
-  readonly band?: string | number
+  readonly band?: string | number | undefined
 }
 
 const NAMED_BY = ['channels', 'channel', 'earfcn', 'nr_arfcn', 'frequency_mhz'] as const
@@ -26,19 +26,14 @@ const TECHNOLOGIES: readonly Technology[] = ['lte', 'nr']
 export function requestsOf(body: CheckBody): readonly CheckRequest[] {
   const [by, ...more] = NAMED_BY.filter((key) => body[key] !== undefined)
   if (by === undefined || more.length > 0) {
-    const message = `name the channels in one of ${NAMED_BY.join(', ')}`
-    throw validationFailed(message, { details: [{ pointer: `/${more[0] ?? 'channels'}`, message }] })
+    throw wrong(`/${more[0] ?? 'channels'}`, `name the channels in one of ${NAMED_BY.join(', ')}`)
   }
   const numbers = [body[by] ?? []].flat()
   const { bandwidth_mhz, country } = body
-  const narrow = {
-    ...(bandwidth_mhz === undefined ? {} : { bandwidth_mhz }),
-    ...(country === undefined ? {} : { country }),
-  }
+  const narrow = { bandwidth_mhz, country }
   return technologiesOf(body).flatMap((technology) => {
     const band = bandOf(body, technology)
-    if (by !== 'frequency_mhz')
-      return [{ technology, channels: numbers, ...(band === undefined ? {} : { band }), ...narrow }]
+    if (by !== 'frequency_mhz') return [{ technology, channels: numbers, band, ...narrow }]
     return byFrequency(technology, numbers, band).map((found) => ({ technology, ...found, ...narrow }))
   })
 }
@@ -49,11 +44,11 @@ function technologiesOf(body: CheckBody): readonly Technology[] {
   if (technology !== undefined) said.add(technology)
   if (earfcn !== undefined || String(band).startsWith('b')) said.add('lte')
   if (nrArfcn !== undefined || String(band).startsWith('n')) said.add('nr')
-  if (said.size > 1) {
-    const message =
-      'technology, channel and band name LTE and NR at once; LTE bands are b3 or 3, NR bands n78 or 78'
-    throw validationFailed(message, { details: [{ pointer: '/band', message }] })
-  }
+  if (said.size > 1)
+    throw wrong(
+      '/band',
+      'technology, channel and band name LTE and NR at once; LTE bands are b3 or 3, NR bands n78 or 78',
+    )
   if (said.size === 1) return [...said]
   const numbers = channels ?? (channel === undefined ? [] : [channel])
   const known = TECHNOLOGIES.filter((each) => numbers.every((number) => carriersOf(each, number).length > 0))
@@ -80,4 +75,9 @@ function byFrequency(
     )
     return channels.length === frequencies.length ? [{ band: name, channels }] : []
   })
+}
+
+/** A sentence that says by itself what is wrong, and with which field. */
+export function wrong(pointer: string, message: string): Error {
+  return validationFailed(message, { details: [{ pointer, message }] })
 }

@@ -9,7 +9,7 @@ import {
 import { bandwidthsMhz, type Carrier, carriersOf, mhzFromKhz } from '@steeple/telecom'
 import { isCountryCode } from '../bundle/country-codes.ts'
 import { countryList } from './allowed-range.ts'
-import { type CheckBody, requestsOf } from './asked.ts'
+import { type CheckBody, requestsOf, wrong } from './asked.ts'
 import { type Coverage, channelName, coverageOf } from './coverage.ts'
 import { type ClosedGate, countryGate, type GateName, licenseGate } from './layers.ts'
 
@@ -17,9 +17,9 @@ import { type ClosedGate, countryGate, type GateName, licenseGate } from './laye
 export interface CheckRequest {
   readonly technology: Technology
   readonly channels: readonly number[]
-  readonly band?: string
-  readonly bandwidth_mhz?: number
-  readonly country?: string
+  readonly band?: string | undefined
+  readonly bandwidth_mhz?: number | undefined
+  readonly country?: string | undefined
 }
 
 /** One channel of the answer. `band` is the covering band; frequencies are those of that band, else of the first. */
@@ -58,8 +58,8 @@ export function checkAsked(body: CheckBody, basis: CheckBasis): CheckResult {
   const requests = requestsOf(body)
   const [first] = requests
   if (first === undefined) {
-    const message = `no ${body.band ?? 'band'} has a downlink at ${[body.frequency_mhz].flat().join(', ')} MHz`
-    throw validationFailed(message, { details: [{ pointer: '/frequency_mhz', message }] })
+    const asked = [body.frequency_mhz].flat().join(', ')
+    throw wrong('/frequency_mhz', `no ${body.band ?? 'band'} has a downlink at ${asked} MHz`)
   }
   for (const request of requests.slice(1)) {
     const result = checkSpectrum(request, basis)
@@ -85,7 +85,8 @@ function checkSpectrum(request: CheckRequest, basis: CheckBasis): CheckResult {
   const shared = countryGate(basis.country) ?? licenseGate(basis.spectrum.license, basis.nowMs)
   const list = countryList(basis.spectrum.allow_list, country)
   const results = request.channels.map((channel) => {
-    const carrier = carrierRequest(request, channel)
+    const { technology, band, bandwidth_mhz: bandwidthMhz } = request
+    const carrier = { technology, channel, band, bandwidthMhz }
     const coverage = coverageOf(list, { carrier, isForSending: false })
     return channelResult(carrier, coverage, shared)
   })
@@ -97,16 +98,6 @@ function checkSpectrum(request: CheckRequest, basis: CheckBasis): CheckResult {
     technology: request.technology,
     channels_checked: results.length,
     results,
-  }
-}
-
-function carrierRequest(request: CheckRequest, channel: number): CarrierRequest {
-  const { technology, band, bandwidth_mhz: bandwidthMhz } = request
-  return {
-    technology,
-    channel,
-    ...(band === undefined ? {} : { band }),
-    ...(bandwidthMhz === undefined ? {} : { bandwidthMhz }),
   }
 }
 

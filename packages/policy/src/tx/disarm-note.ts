@@ -53,7 +53,8 @@ export function disarmNote(path: string): DisarmNote {
   const writeLatest = async (): Promise<void> => {
     if (written === wanted) return
     const [number, disarm] = [wanted, latest]
-    await inPlace(path, (file) => write(file, disarm))
+    await using file = await openFile(path, TO_WRITE)
+    await write(file, disarm)
     written = number
   }
   return {
@@ -67,22 +68,27 @@ export function disarmNote(path: string): DisarmNote {
         }
       }),
     read: async () => {
-      const text = await inTime(inTurn(() => textOf(path)))
+      const text = await within(
+        BOUND_MS,
+        inTurn(() => textOf(path)),
+        notAnswering,
+      )
       return text === undefined || BLANK.test(text) ? undefined : disarmFrom(text, path)
     },
     write: async (disarm) => {
       latest = disarm
       wanted += 1
-      await inTime(inTurn(writeLatest))
+      await within(BOUND_MS, inTurn(writeLatest), notAnswering)
     },
   }
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(notAnswering()), BOUND_MS)
+/** The outcome of a work, or `late` when it takes longer. */
+export async function within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
+  const over = Promise.withResolvers<never>()
+  const timer = setTimeout(() => over.reject(late()), ms)
   try {
-    return await Promise.race([work, late.promise])
+    return await Promise.race([work, over.promise])
   } finally {
     clearTimeout(timer)
   }
@@ -90,11 +96,6 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
 
 function notAnswering(): Error {
   return Object.assign(new Error('the disk does not answer'), { code: 'ETIMEDOUT' })
-}
-
-async function inPlace(path: string, work: (file: FileHandle) => Promise<void>): Promise<void> {
-  await using file = await openFile(path, TO_WRITE)
-  await work(file)
 }
 
 async function openFile(path: string, flags: number): Promise<FileHandle> {

@@ -1,4 +1,11 @@
-import type { CarrierRequest, PolicyBundle, RadioProfile, TxGateState } from '@steeple/contracts'
+import type {
+  CarrierRequest,
+  PolicyBundle,
+  RadioFallback,
+  RadioProfile,
+  TxGateState,
+} from '@steeple/contracts'
+import { type CarrierBlock, carriersOf, isUsableCarrier, mhzFromKhz } from '@steeple/telecom'
 import { isSame } from '../bundle/changed-keys.ts'
 import { type CountryList, countryList } from '../spectrum/allowed-range.ts'
 import { coverageOf } from '../spectrum/coverage.ts'
@@ -15,13 +22,8 @@ export interface GateBasis {
 
 /** The carrier that a radio profile emits. */
 export function carrierOfProfile(profile: RadioProfile): CarrierRequest {
-  return {
-    technology: profile.technology,
-    channel: profile.channel,
-    bandwidthMhz: profile.bandwidth_mhz,
-    ...(profile.band === undefined ? {} : { band: profile.band }),
-    ...(profile.eirp_dbm === undefined ? {} : { eirpDbm: profile.eirp_dbm }),
-  }
+  const { technology, channel, band, bandwidth_mhz: bandwidthMhz, eirp_dbm: eirpDbm } = profile
+  return { technology, channel, band, bandwidthMhz, eirpDbm }
 }
 
 /**
@@ -102,4 +104,47 @@ function anyCarrierGate(basis: GateBasis, list: CountryList): ClosedGate | undef
       reason: `the allow-list has no entry of ${country || 'any country'}; add one with PUT /v1/policy`,
     }
   )
+}
+
+/** What the gate alone does not know of a profile. */
+interface Around {
+  readonly isArmed: boolean
+  readonly isInFile: boolean
+  readonly problems: readonly string[]
+  readonly fallback: RadioFallback | undefined
+}
+
+/** A profile as it is shown, judged as an arm of it would be. Its band: the one that it names, else the first in which its channel is one. */
+export function judgedProfile(
+  basis: GateBasis,
+  id: string,
+  profile: RadioProfile,
+  { isArmed, isInFile, problems, fallback }: Around,
+): object {
+  const { band, bandwidthMhz } = carrierOfProfile(profile)
+  const carriers = carriersOf(profile.technology, profile.channel, { band, bandwidthMhz })
+  const carrier = carriers.find((one) => isUsableCarrier(one) && one.downlink !== undefined) ?? carriers[0]
+  return {
+    id,
+    technology: profile.technology,
+    channel: profile.channel,
+    band: profile.band ?? carrier?.band ?? null,
+    bandwidth_mhz: profile.bandwidth_mhz,
+    eirp_dbm: profile.eirp_dbm ?? null,
+    tx_gain_db: profile.tx_gain_db ?? null,
+    rx_gain_db: profile.rx_gain_db ?? null,
+    downlink: blockRecord(carrier?.downlink),
+    uplink: blockRecord(carrier?.uplink),
+    armed: isArmed,
+    source: isInFile ? 'file' : 'store',
+    closed: closedGates(basis, carrierOfProfile(profile)),
+    problems,
+    fallback: fallback ?? null,
+  }
+}
+
+function blockRecord(block: CarrierBlock | undefined): object | null {
+  return block === undefined
+    ? null
+    : { low_mhz: mhzFromKhz(block.lowKhz), high_mhz: mhzFromKhz(block.highKhz) }
 }

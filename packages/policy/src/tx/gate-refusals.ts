@@ -4,9 +4,9 @@ import {
   type RadioProfile,
   timestampFromMs,
   txGateClosed,
-  validationFailed,
 } from '@steeple/contracts'
 import { isSame } from '../bundle/changed-keys.ts'
+import { wrong } from '../spectrum/asked.ts'
 import type { ClosedGate } from '../spectrum/layers.ts'
 import type { Arm } from '../store.ts'
 import { carrierOfProfile, closedGates, type GateBasis, profileOf } from './gate-evaluation.ts'
@@ -42,15 +42,13 @@ export function openProfile(basis: GateBasis, profileId: string): RadioProfile {
   if (profile !== undefined) return profile
   const known = Object.keys(basis.profiles).join(', ') || 'none'
   const which = profileId === '' ? 'profile_id is required to arm' : `there is no radio profile ${profileId}`
-  const message = `${which}; known profiles: ${known}`
-  throw validationFailed(message, { details: [{ pointer: '/profile_id', message }] })
+  throw wrong('/profile_id', `${which}; known profiles: ${known}`)
 }
 
 /** Throws `validation_failed` when the radio can never be on air with that profile. */
 export function refuseUnfit(problems: readonly string[], profileId: string): void {
   if (problems.length === 0) return
-  const message = `the radio cannot send profile ${profileId}: ${problems.join('; ')}`
-  throw validationFailed(message, { details: [{ pointer: '/profile_id', message }] })
+  throw wrong('/profile_id', `the radio cannot send profile ${profileId}: ${problems.join('; ')}`)
 }
 
 /** Throws `tx_gate_closed` naming each layer that keeps the carrier (any configured one when absent) off the air. */

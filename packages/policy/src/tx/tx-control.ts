@@ -27,7 +27,7 @@ import {
   storedProfiles,
 } from '../store.ts'
 import type { DisarmNote } from './disarm-note.ts'
-import { disarmReasons, type GateBasis, gateState } from './gate-evaluation.ts'
+import { disarmReasons, type GateBasis, gateState, judgedProfile } from './gate-evaluation.ts'
 import type { GateMemory, Remembering, UnstoredDisarm } from './gate-memory.ts'
 import { TX_KEY, TX_RESOURCE } from './gate-memory.ts'
 import {
@@ -40,7 +40,6 @@ import {
   refuseWhileStopping,
   unstoredText,
 } from './gate-refusals.ts'
-import { type JudgedProfile, judgedProfile } from './judged-profile.ts'
 import type { Transmitters } from './transmitters.ts'
 
 /** In whose name TX is disarmed when it cannot be known whether somebody had. */
@@ -136,11 +135,11 @@ export interface TxControl extends TxGate, Remembering {
   /** The armed transmitter against the gates as they are now; undefined while disarmed. */
   review(): Promise<ArmReview | undefined>
   /** All profiles, each judged as an arm of it would be: those of the file in its order, then the others by name. */
-  profiles(): Promise<readonly JudgedProfile[]>
+  profiles(): Promise<readonly object[]>
   /** What becomes of the transmitter when this machine fails; undefined when no radio is configured, or nobody knows. */
   fallback(): RadioFallback | undefined
   /** That profile as an arm of it would be judged, whether it is stored or not. */
-  judge(id: string, profile: RadioProfile): Promise<JudgedProfile>
+  judge(id: string, profile: RadioProfile): Promise<object>
   /**
    * Why an armed transmitter must go off by what was read last from the store; empty when it may stay. For the time in which
    * the store does not answer.
@@ -172,12 +171,10 @@ export function txControlOf(
 ): TxControl {
   const { db } = context
   const unstored = unstoredDisarms(context, memory, note)
-  const basisOf = (bundle: PolicyBundle, stored: NamedProfiles): GateBasis =>
-    basisUnder(context, bundle, stored)
   const basisNow = async (): Promise<GateBasis> => {
     const bundle = await policy.refresh()
     memory.storedProfiles = await storedProfiles(db)
-    return basisOf(bundle, memory.storedProfiles)
+    return basisOf(context, bundle, memory.storedProfiles)
   }
   const armNow = async (): Promise<Arm | undefined> => {
     const arm = await currentArm(db)
@@ -205,7 +202,7 @@ export function txControlOf(
     transmitters.permitted()
     return arm.profile
   }
-  const judged = (basis: GateBasis, arm: Arm | undefined, id: string, profile: RadioProfile): JudgedProfile =>
+  const judged = (basis: GateBasis, arm: Arm | undefined, id: string, profile: RadioProfile): object =>
     judgedProfile(basis, id, profile, {
       isArmed: id === arm?.profileId,
       isInFile: Object.hasOwn(fileProfiles(context), id),
@@ -214,7 +211,7 @@ export function txControlOf(
     })
   return {
     memory,
-    ...armCommands(context, { policy, transmitters, memory, note, unstored, basisOf }),
+    ...armCommands(context, { policy, transmitters, memory, note, unstored }),
     hold: unstored.hold,
     holdItself: unstored.holdItself,
     recall: unstored.recall,
@@ -258,7 +255,7 @@ export function txControlOf(
       const { lastArm } = memory
       return lastArm === undefined
         ? []
-        : reasonsOf(basisOf(policy.bundle(), memory.storedProfiles ?? {}), lastArm)
+        : reasonsOf(basisOf(context, policy.bundle(), memory.storedProfiles ?? {}), lastArm)
     },
     close: () => {
       memory.isClosed = true
@@ -276,7 +273,8 @@ export function fileProfiles({ settings }: Pick<Context, 'settings'>): NamedProf
   return sectionOf(settings, 'ran').profiles ?? {}
 }
 
-function basisUnder(context: Context, { spectrum }: PolicyBundle, stored: NamedProfiles): GateBasis {
+/** What the gate is judged by, under that policy and with those stored profiles. */
+function basisOf(context: Context, { spectrum }: PolicyBundle, stored: NamedProfiles): GateBasis {
   const { settings, clock } = context
   const file = fileProfiles(context)
   const others = Object.entries(stored).filter(([id]) => !Object.hasOwn(file, id))
@@ -285,11 +283,7 @@ function basisUnder(context: Context, { spectrum }: PolicyBundle, stored: NamedP
 }
 
 /** What an interval on air ends with. */
-interface ArmEnd {
-  readonly atMs: number
-  readonly by: string
-  readonly reason: string
-}
+type ArmEnd = Parameters<typeof endArm>[2]
 
 type ArmCommands = Pick<TxControl, 'arm' | 'disarm' | 'disarmItself' | 'changeLicense'>
 
@@ -299,12 +293,10 @@ interface ArmParts {
   readonly memory: GateMemory
   readonly note: DisarmNote
   readonly unstored: UnstoredDisarms
-  /** What the gate is judged by, under that policy and with those stored profiles. */
-  readonly basisOf: (bundle: PolicyBundle, stored: NamedProfiles) => GateBasis
 }
 
 function armCommands(context: Context, parts: ArmParts): ArmCommands {
-  const { policy, transmitters, memory, note, unstored, basisOf } = parts
+  const { policy, transmitters, memory, note, unstored } = parts
   const end = async (tx: MutationTx, arm: Arm, { atMs, by, reason }: ArmEnd): Promise<void> => {
     await endArm(tx, arm, { atMs: Math.max(atMs, arm.armedAtMs), by, reason })
     await context.maybe(lifecycleRef)?.txDisarmed(tx)
@@ -317,11 +309,10 @@ function armCommands(context: Context, parts: ArmParts): ArmCommands {
     arm: async (tx, principal, profileId) => {
       await unstored.look()
       const bundle = await policy.read(tx)
-      const stored = await storedProfiles(tx)
+      const basis = basisOf(context, bundle, await storedProfiles(tx))
       const armed = await currentArm(tx)
       // What was disarmed is over: a note that came beside the service, or stayed, means no arm of now.
       if (armed === undefined && memory.disarms === 0) await unstored.forget()
-      const basis = basisOf(bundle, stored)
       // Nothing is awaited between this look and the arm that it makes: a disarm that comes later means that one too.
       refuseUnsettled(memory, transmitters)
       const profile = openProfile(basis, profileId)

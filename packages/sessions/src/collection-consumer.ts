@@ -132,16 +132,16 @@ async function takeRound(
     mine !== undefined && mine.round.round === stored.round ? mine : await readMemory(tx, stored, nowMs)
   const pause = createPause()
   await prepareRound(tx, memory, collections)
-  const beforeMs = Math.max(...[...memory.sources.values()].map(({ at_ms: atMs }) => atMs))
-  setBack(memory.known.sessions.values(), { nowMs, beforeMs, intervalMs: parts.intervalMs })
+  const askedMs = new Map([...memory.sources].map(([source, { at_ms: atMs }]) => [source, atMs]))
+  setBack(memory.known.sessions.values(), nowMs, Math.max(...askedMs.values()), parts.intervalMs)
   await pause()
   let nextSession = memory.round.next_session
   const number = memory.round.round + 1
   const joined = joinRound(memory.known, collections, {
     number,
     nowMs,
-    answeredMs: answered(memory, collections, nowMs),
-    askedMs: askedBefore(memory),
+    answeredMs: new Map([...askedMs, ...[...collections.keys()].map((source) => [source, nowMs] as const)]),
+    askedMs: (source) => askedMs.get(source),
     silentMs: Math.max(LEAST_SILENT_MS, SILENT_INTERVALS * parts.intervalMs),
     nextId: () => nextSession++,
   })
@@ -158,21 +158,6 @@ async function takeRound(
   trimCounters(memory)
   if (number % TRIM_ROUNDS === 0) trimMemory(memory, nowMs)
   return { memory, joined, tally, collections }
-}
-
-function askedBefore({ sources }: Memory): (source: string) => number | undefined {
-  const times = new Map([...sources.values()].map(({ source, at_ms: atMs }) => [source, atMs]))
-  return (source) => times.get(source)
-}
-
-function answered(
-  { sources }: Memory,
-  collections: ReadonlyMap<string, Collection>,
-  nowMs: number,
-): ReadonlyMap<string, number> {
-  const times = new Map([...sources.values()].map(({ source, at_ms: atMs }) => [source, atMs]))
-  for (const source of collections.keys()) times.set(source, nowMs)
-  return times
 }
 
 async function storeRound(
@@ -200,7 +185,7 @@ async function storeRound(
     await SOURCES.put(tx, row)
     memory.sources.set(source, row)
   }
-  const increments = await ledger.add(tx, tally.shares)
+  const increments = await ledger(tx, tally.shares)
   if (increments.length > 0) await context.maybe(usageListenerRef)?.counted(tx, increments)
 }
 
@@ -267,29 +252,18 @@ function afterRound({ context, metrics, counted }: ConsumerParts, done: Done): v
   const lost = [...tally.lost, ...tally.overflow.values()].filter((row) => row.up_bytes + row.down_bytes > 0)
   if (lost.length > 0)
     context.log.warn(
-      {
-        volumes: lost.length,
-        octets: lost.reduce((all, row) => all + row.up_bytes + row.down_bytes, 0),
-      },
+      { volumes: lost.length, octets: lost.reduce((all, row) => all + row.up_bytes + row.down_bytes, 0) },
       'octets of addresses that nobody was seen to hold are counted as unattributed',
     )
   counted(memory.sources)
 }
 
-/** What is known of how the clock was set back. */
-interface ClockNow {
-  readonly nowMs: number
-  /** When the last round was, by the clock of then. */
-  readonly beforeMs: number
-  /** How often there is a round. */
-  readonly intervalMs: number
-}
-
 /**
  * Nothing begins or ends ahead of now: what did was seen by a clock that was ahead and has been put right since. It is moved
  * back by so much, so that who came after whom stays. Otherwise nobody would hold an address until then, and who has left would.
+ * `beforeMs`: when the last round was, by the clock of then.
  */
-function setBack(sessions: Iterable<Session>, { nowMs, beforeMs, intervalMs }: ClockNow): void {
+function setBack(sessions: Iterable<Session>, nowMs: number, beforeMs: number, intervalMs: number): void {
   for (const session of sessions) {
     const latestMs = Math.max(session.startedAtMs, session.endedAtMs ?? 0)
     if (latestMs <= nowMs) continue

@@ -1,4 +1,5 @@
 import {
+  allListed,
   type Context,
   type ImsiHash,
   msFromDuration,
@@ -33,46 +34,23 @@ export function octets(column: string): string {
 }
 
 const RANGE = 'where imsi = :imsi and hour_ms >= :from and hour_ms < :to'
+/** What each source saw, and what of it counts, in the hours that begin in a span. */
 const BY_SOURCE = `select source, ${octets('up_bytes')} as up, ${octets('down_bytes')} as down,
   ${octets('counted_up')} as counted_up, ${octets('counted_down')} as counted_down,
   sum(is_incomplete) as incomplete, sum(counted_incomplete) as open
   from sessions_ledger ${RANGE} group by source order by source`
 
-/** What each source saw, and what of it counts, in the hours that begin in a span. */
-function seenBySource(
-  reader: Reader,
-  imsi: ImsiHash,
-  fromMs: number,
-  toMs: number,
-): Promise<readonly SourceSums[]> {
-  return reader.all<SourceSums>(BY_SOURCE, { imsi, from: fromMs, to: toMs })
-}
-
 const OF_HOUR = 'select source from sessions_ledger where imsi = :imsi and hour_ms = :hour'
 
-/** The sources of a subscriber in the hour that begins then. */
-async function sourcesOf(reader: Reader, imsi: ImsiHash, hourMs: number): Promise<ReadonlySet<string>> {
-  const rows = await reader.all<{ readonly source: string }>(OF_HOUR, { imsi, hour: hourMs })
-  return new Set(rows.map(({ source }) => source))
+interface HourSums extends Pick<SourceSums, 'counted_up' | 'counted_down' | 'open'> {
+  readonly hour_ms: number | string
 }
-
+/** What counts in each hour that begins in a span. */
 const BY_HOUR = `select hour_ms, ${octets('counted_up')} as counted_up, ${octets('counted_down')} as counted_down,
   sum(counted_incomplete) as open from sessions_ledger ${RANGE} group by hour_ms order by hour_ms`
 
 const SINCE = `select ${octets('counted_up')} as up, ${octets('counted_down')} as down
   from sessions_ledger where hour_ms >= :from`
-
-/** What counts in each hour that begins in a span. */
-function countedByHour(
-  reader: Reader,
-  imsi: ImsiHash,
-  fromMs: number,
-  toMs: number,
-): Promise<
-  readonly (Pick<SourceSums, 'counted_up' | 'counted_down' | 'open'> & { readonly hour_ms: number })[]
-> {
-  return reader.all(BY_HOUR, { imsi, from: fromMs, to: toMs })
-}
 
 /** Which sources are counted up to when, as this instance knows. */
 export interface SourceTimes {
@@ -92,7 +70,7 @@ const MOST_SUBMITTERS = 16
 export function usageLedger(
   context: Context,
   hours: LocalHours,
-  writer: LedgerWriter,
+  add: LedgerWriter,
   times: SourceTimes,
 ): UsageLedger {
   return {
@@ -101,7 +79,7 @@ export function usageLedger(
     sums: (imsis, fromMs, toMs, tx) =>
       sumsOf(tx === undefined ? context.db : context.db.join(tx), imsis, fromMs, toMs),
     series: async (imsi, fromMs, toMs, step) => {
-      const rows = await countedByHour(context.db, imsi, fromMs, toMs)
+      const rows = await context.db.all<HourSums>(BY_HOUR, { imsi, from: fromMs, to: toMs })
       const points = new Map<number, UsageTotals>()
       for (const { hour_ms: hourMs, counted_up: up, counted_down: down, open } of rows) {
         const atMs = step === 'day' ? hours.dayOf(Number(hourMs)) : Number(hourMs)
@@ -121,9 +99,11 @@ export function usageLedger(
     },
     submit: async (tx, imsi, source, { upBytes, downBytes, isIncomplete }, atMs) => {
       const own = context.db.join(tx)
-      const known = await sourcesOf(own, imsi, hours.hourOf(atMs))
+      const hour = hours.hourOf(atMs)
+      const rows = await own.all<Pick<SourceSums, 'source'>>(OF_HOUR, { imsi, hour })
+      const known = new Set(rows.map((row) => row.source))
       const piece = { lane: '', fromMs: atMs, toMs: atMs, upBytes, downBytes, isIncomplete }
-      const increments = await writer.add(own, [{ imsi, source: toldApart(source, known), ...piece }])
+      const increments = await add(own, [{ imsi, source: toldApart(source, known), ...piece }])
       await context.maybe(usageListenerRef)?.counted(tx, increments)
     },
     knownUntil: () => knownUntil(context, times),
@@ -147,7 +127,7 @@ async function totalsOf(
   let upBytes = 0
   let downBytes = 0
   let isIncomplete = false
-  for (const row of await seenBySource(reader, imsi, fromMs, toMs)) {
+  for (const row of await reader.all<SourceSums>(BY_SOURCE, { imsi, from: fromMs, to: toMs })) {
     bySource.set(row.source, {
       upBytes: exact(row.up),
       downBytes: exact(row.down),
@@ -160,11 +140,9 @@ async function totalsOf(
   return { upBytes, downBytes, isIncomplete, bySource }
 }
 
-/** Subscribers of one statement. Statements are kept by their text, so all take as many. */
-const ABREAST = 100
-const NAMES = Array.from({ length: ABREAST }, (_, i) => `i${i}`)
-const SUMS = `select imsi, ${octets('counted_up')} + ${octets('counted_down')} as bytes from sessions_ledger
-  where imsi in (${NAMES.map((name) => `:${name}`).join(', ')}) and hour_ms >= :from and hour_ms < :to group by imsi`
+const sumsSql = (where: string): string =>
+  `select imsi, ${octets('counted_up')} + ${octets('counted_down')} as bytes from sessions_ledger
+  where ${where} and hour_ms >= :from and hour_ms < :to group by imsi`
 
 async function sumsOf(
   reader: Reader,
@@ -172,17 +150,14 @@ async function sumsOf(
   fromMs: number,
   toMs: number,
 ): ReturnType<UsageLedger['sums']> {
-  const sums = new Map<ImsiHash, number>()
-  for (let at = 0; at < imsis.length; at += ABREAST) {
-    const asked = Object.fromEntries(NAMES.map((name, i) => [name, imsis[at + i] ?? null]))
-    const rows = await reader.all<{ readonly imsi: ImsiHash; readonly bytes: number | string }>(SUMS, {
-      ...asked,
-      from: fromMs,
-      to: toMs,
-    })
-    for (const { imsi, bytes } of rows) sums.set(imsi, exact(bytes))
-  }
-  return sums
+  const rows = await allListed<{ readonly imsi: ImsiHash; readonly bytes: number | string }>(
+    reader,
+    'imsi',
+    imsis,
+    sumsSql,
+    { from: fromMs, to: toMs },
+  )
+  return new Map(rows.map(({ imsi, bytes }) => [imsi, exact(bytes)]))
 }
 
 export function intervalMs({ settings }: Pick<Context, 'settings'>): number {

@@ -1,9 +1,9 @@
 import type { RecordedSession } from '@steeple/contracts'
 import { onEachStore, type StoreBox } from '@steeple/store/testing'
 import { assert } from '@steeple/testkit'
-import { sessionHistory } from '../src/history.ts'
 import { sourceOrder } from '../src/ledger/counting.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
+import { sessionHistory } from '../src/store/session-store.ts'
 import { SESSIONS, type SessionRow } from '../src/store/tables.ts'
 import { ANN } from './support/world.ts'
 

@@ -1,4 +1,5 @@
 import type { Technology } from '@steeple/contracts'
+import type { SourceOrder } from '../ledger/counting.ts'
 import type { LinkRow, SessionRow } from '../store/tables.ts'
 
 /** Octets of a session as one source counted them. */
@@ -147,4 +148,17 @@ function textFromVolumes(volumes: ReadonlyMap<string, SessionVolume>): string {
   for (const [source, { up, down, isIncomplete }] of volumes)
     stored[source] = [up, down, isIncomplete ? 1 : 0]
   return JSON.stringify(stored)
+}
+
+/** The figures of the best source; of one that may have missed some, the larger ones of all. */
+export function bestOf(volumes: ReadonlyMap<string, SessionVolume>, order: SourceOrder): SessionVolume {
+  const sorted = [...volumes].sort(([one], [other]) => order(one, other)).map(([, volume]) => volume)
+  const [best] = sorted
+  if (best === undefined) return { up: 0, down: 0, isIncomplete: false }
+  if (!best.isIncomplete) return best
+  return {
+    up: Math.max(...sorted.map(({ up }) => up)),
+    down: Math.max(...sorted.map(({ down }) => down)),
+    isIncomplete: sorted.every((each) => each.isIncomplete),
+  }
 }

@@ -18,11 +18,8 @@ export interface Share extends Piece {
   readonly source: string
 }
 
-/** Adds octets to the ledger. */
-export interface LedgerWriter {
-  /** In one transaction: the rows, and by how much what counts has changed. */
-  add(tx: Tx, shares: readonly Share[]): Promise<readonly UsageIncrement[]>
-}
+/** Adds octets to the ledger in one transaction: the rows; says by how much what counts has changed. */
+export type LedgerWriter = (tx: Tx, shares: readonly Share[]) => Promise<readonly UsageIncrement[]>
 
 /** Octets that came before spans are kept: longer ago than this, a span is taken to begin here. */
 const LONGEST_SPAN_MS = 7 * 86_400_000
@@ -43,19 +40,15 @@ interface Open {
 type HourPieces = Map<string, Piece[]>
 
 export function ledgerWriter(hours: LocalHours, order: SourceOrder): LedgerWriter {
-  return {
-    add: async (tx, shares) => {
-      const changes: Change[] = []
-      for (const [hourMs, subscribers] of await byHour(shares, hours))
-        changes.push(
-          ...(await changesOfHour(tx, { hourMs, nextMs: hours.nextHour(hourMs), subscribers }, order)),
-        )
-      await putRows(
-        tx,
-        changes.map(({ row }) => row),
-      )
-      return changes.flatMap(({ increment }) => increment ?? [])
-    },
+  return async (tx, shares) => {
+    const changes: Change[] = []
+    for (const [hourMs, subscribers] of await byHour(shares, hours))
+      changes.push(...(await changesOfHour(tx, hourMs, hours.nextHour(hourMs), subscribers, order)))
+    await putRows(
+      tx,
+      changes.map(({ row }) => row),
+    )
+    return changes.flatMap(({ increment }) => increment ?? [])
   }
 }
 
@@ -65,24 +58,23 @@ interface Change {
   readonly increment: UsageIncrement | undefined
 }
 
-interface HourOctets {
-  readonly hourMs: number
-  readonly nextMs: number
-  readonly subscribers: ReadonlyMap<string, HourPieces>
-}
-
 async function changesOfHour(
   reader: Reader,
-  { hourMs, nextMs, subscribers }: HourOctets,
+  hourMs: number,
+  nextMs: number,
+  subscribers: ReadonlyMap<string, HourPieces>,
   order: SourceOrder,
 ): Promise<readonly Change[]> {
   const pause = createPause()
   const changes: Change[] = []
-  const stored = await rowsOfHour(reader, hourMs, [...subscribers.keys()])
+  const rows = await rowsIn(reader, LEDGER, 'imsi', [...subscribers.keys()], 'and hour_ms = :hour', {
+    hour: hourMs,
+  })
+  const stored = Map.groupBy(rows, ({ imsi }) => imsi)
   for (const [imsi, pieces] of subscribers) {
-    const rows = stored.get(imsi) ?? []
-    const opened = openRows(imsi, hourMs, rows, pieces, nextMs)
-    for (const { row, before } of countRows(opened, order, closedCounts(rows, nextMs, order)))
+    const own = stored.get(imsi) ?? []
+    const opened = openRows(imsi, hourMs, own, pieces, nextMs)
+    for (const { row, before } of countRows(opened, order, closedCounts(own, nextMs, order)))
       changes.push({ row, increment: incrementOf(row, before, pieces.get(row.source), hourMs, nextMs) })
     const waiting = pause()
     if (waiting !== undefined) await waiting
@@ -115,17 +107,6 @@ function madeIn<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): 
   const made = make()
   map.set(key, made)
   return made
-}
-
-async function rowsOfHour(
-  reader: Reader,
-  hourMs: number,
-  imsis: readonly string[],
-): Promise<ReadonlyMap<string, readonly LedgerRow[]>> {
-  const found = new Map<string, LedgerRow[]>()
-  for (const row of await rowsIn(reader, LEDGER, 'imsi', imsis, 'and hour_ms = :hour', { hour: hourMs }))
-    madeIn(found, row.imsi, () => []).push(row)
-  return found
 }
 
 /** The rows of an hour of a subscriber with the pieces added. */

@@ -15,7 +15,7 @@ import {
   TIMESTAMP_SCHEMA,
   timestampOrNull,
 } from '@steeple/contracts'
-import { type SessionVolume, volumesFromText } from '../join/session.ts'
+import { bestOf, volumesFromText } from '../join/session.ts'
 import type { SourceOrder } from '../ledger/counting.ts'
 import { listSessions, type SessionFilter } from '../store/session-store.ts'
 import type { SessionRow } from '../store/tables.ts'
@@ -70,19 +70,6 @@ function sessionRecord(
     cell: row.cell,
     source: row.source,
     plmn: row.plmn,
-  }
-}
-
-/** The figures of the best source; of one that may have missed some, the larger ones of all. */
-export function bestOf(volumes: ReadonlyMap<string, SessionVolume>, order: SourceOrder): SessionVolume {
-  const sorted = [...volumes].sort(([one], [other]) => order(one, other)).map(([, volume]) => volume)
-  const [best] = sorted
-  if (best === undefined) return { up: 0, down: 0, isIncomplete: false }
-  if (!best.isIncomplete) return best
-  return {
-    up: Math.max(...sorted.map(({ up }) => up)),
-    down: Math.max(...sorted.map(({ down }) => down)),
-    isIncomplete: sorted.every((each) => each.isIncomplete),
   }
 }
 

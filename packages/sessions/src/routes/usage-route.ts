@@ -6,6 +6,7 @@ import {
   objectSchema,
   type Reader,
   type Route,
+  recordSchema,
   route,
   simLabels,
   TIMESTAMP_SCHEMA,
@@ -13,11 +14,10 @@ import {
   timestampFromMs,
   type UsageLedger,
 } from '@steeple/contracts'
-import { volumesFromText } from '../join/session.ts'
+import { bestOf, volumesFromText } from '../join/session.ts'
 import type { SourceOrder } from '../ledger/counting.ts'
 import type { LocalHours } from '../ledger/hours.ts'
 import { countingOff, exact, octets } from '../usage-ledger.ts'
-import { bestOf } from './session-routes.ts'
 
 interface UsageQuery {
   readonly period?: 'today' | 'week' | 'month'
@@ -38,56 +38,40 @@ const MOST = 500
 
 const BYTES: JsonSchema = { type: 'integer', minimum: 0 }
 const TOTALS = { up_bytes: BYTES, down_bytes: BYTES, total_bytes: BYTES }
-const NAMES = Object.keys(TOTALS)
-const POINT = objectSchema({ at: TIMESTAMP_SCHEMA, ...TOTALS }, ['at', ...NAMES])
+const POINT = recordSchema({ at: TIMESTAMP_SCHEMA, ...TOTALS })
 
-const RESPONSE = objectSchema(
-  {
-    from: TIMESTAMP_SCHEMA,
-    to: TIMESTAMP_SCHEMA,
-    ...TOTALS,
-    is_incomplete: { type: 'boolean', description: 'Some bytes may be missing.' },
-    counted_until: { type: ['string', 'null'], description: 'Null while nothing has counted bytes.' },
-    is_measured: {
-      type: 'boolean',
-      description: 'Whether something counts the bytes of phones here.',
-    },
-    step: { type: 'string', description: 'hour or day: what a point of the series stands for.' },
-    series: { type: 'array', items: POINT, description: 'Hours or days in which bytes were counted.' },
-    busiest_hour: {
-      anyOf: [POINT, { type: 'null' }],
-      description: 'The hour with most bytes of all SIMs.',
-    },
-    sims_count: { type: 'integer', minimum: 0, description: 'SIMs that have used anything.' },
-    sims: {
-      type: 'array',
-      items: objectSchema(
-        { imsi_sha256_12: { type: 'string' }, label: { type: ['string', 'null'] }, ...TOTALS },
-        ['imsi_sha256_12', 'label', ...NAMES],
-      ),
-      description: 'Those that have used most, most first.',
-    },
-    apns: {
-      type: 'array',
-      items: objectSchema({ apn: { type: 'string' }, ...TOTALS }, ['apn', ...NAMES]),
-      description: 'What sessions have carried that began in this time, by APN, most first.',
-    },
+const RESPONSE = recordSchema({
+  from: TIMESTAMP_SCHEMA,
+  to: TIMESTAMP_SCHEMA,
+  ...TOTALS,
+  is_incomplete: { type: 'boolean', description: 'Some bytes may be missing.' },
+  counted_until: { type: ['string', 'null'], description: 'Null while nothing has counted bytes.' },
+  is_measured: {
+    type: 'boolean',
+    description: 'Whether something counts the bytes of phones here.',
   },
-  [
-    ...[
-      'from',
-      'to',
-      ...NAMES,
-      'is_incomplete',
-      'counted_until',
-      'is_measured',
-      'step',
-      'series',
-      'busiest_hour',
-    ],
-    ...['sims_count', 'sims', 'apns'],
-  ],
-)
+  step: { type: 'string', description: 'hour or day: what a point of the series stands for.' },
+  series: { type: 'array', items: POINT, description: 'Hours or days in which bytes were counted.' },
+  busiest_hour: {
+    anyOf: [POINT, { type: 'null' }],
+    description: 'The hour with most bytes of all SIMs.',
+  },
+  sims_count: { type: 'integer', minimum: 0, description: 'SIMs that have used anything.' },
+  sims: {
+    type: 'array',
+    items: recordSchema({
+      imsi_sha256_12: { type: 'string' },
+      label: { type: ['string', 'null'] },
+      ...TOTALS,
+    }),
+    description: 'Those that have used most, most first.',
+  },
+  apns: {
+    type: 'array',
+    items: recordSchema({ apn: { type: 'string' }, ...TOTALS }),
+    description: 'What sessions have carried that began in this time, by APN, most first.',
+  },
+})
 
 const QUERY = {
   period: {
@@ -286,7 +270,7 @@ async function apnsOf({ context, order }: UsageParts, { fromMs, toMs }: Span): P
     .toSorted((one, other) => other.total_bytes - one.total_bytes || one.apn.localeCompare(other.apn))
 }
 
-const COLUMNS = ['imsi_sha256_12', 'label', ...NAMES]
+const COLUMNS = ['imsi_sha256_12', 'label', ...Object.keys(TOTALS)]
 
 async function* csv({ context }: UsageParts, span: Span, sort: keyof typeof ORDERS): AsyncGenerator<string> {
   yield csvLine(COLUMNS)

@@ -1,5 +1,7 @@
 import {
+  chunksOf,
   createPause,
+  listed,
   type Reader,
   rowSum,
   type SqlParams,
@@ -11,7 +13,7 @@ import {
 /** Rows of one statement: a round trip to the store for each would be most of what a round costs. */
 const ROWS = 40
 /** Keys that one statement asks for. */
-const KEYS = 200
+const KEYS = 100
 
 /** Adds rows or replaces those with the same keys, as `table.put` does one by one. No key twice in one call. */
 type PutAll<Row> = (tx: Tx, rows: readonly Row[]) => Promise<void>
@@ -97,18 +99,9 @@ export async function rowsIn<Row extends object>(
 ): Promise<readonly Row[]> {
   const found: Row[] = []
   const pause = createPause()
-  for (let at = 0; at < keys.length; at += KEYS) {
-    const some = keys.slice(at, at + KEYS)
-    // Always as many: the texts of statements are kept for ever.
-    const named = Object.fromEntries(
-      Array.from({ length: KEYS }, (_, index) => [`k${index}`, some[index] ?? some[0] ?? '']),
-    )
-    const list = Object.keys(named)
-      .map((name) => `:${name}`)
-      .join(', ')
-    found.push(
-      ...(await table.select(reader, `where ${column} in (${list}) ${rest}`, { ...named, ...params })),
-    )
+  for (const some of chunksOf(keys, KEYS)) {
+    const { where, params: named } = listed(column, some)
+    found.push(...(await table.select(reader, `where ${where} ${rest}`, { ...named, ...params })))
     await pause()
   }
   return found

@@ -1,4 +1,15 @@
-import type { Reader, SqlParams, SqlValue, TimeSpan } from '@steeple/contracts'
+import type {
+  Context,
+  ImsiHash,
+  Reader,
+  RecordedSession,
+  SessionHistory,
+  SqlParams,
+  SqlValue,
+  TimeSpan,
+} from '@steeple/contracts'
+import { bestOf, volumesFromText } from '../join/session.ts'
+import type { SourceOrder } from '../ledger/counting.ts'
 import { SESSIONS, type SessionRow } from './tables.ts'
 
 /** What a list shows; every part narrows it. Without a state: those that go on. */
@@ -32,8 +43,7 @@ export function listSessions(
     where.push('id < :before')
     params.before = before
   }
-  const all: SqlParams = params
-  return SESSIONS.select(reader, `where ${where.join(' and ')} order by id desc limit :limit`, all)
+  return SESSIONS.select(reader, `where ${where.join(' and ')} order by id desc limit :limit`, params)
 }
 
 const BETWEEN = `where id > :after and id <= :up_to and started_at_ms < :to_ms
@@ -41,33 +51,46 @@ const BETWEEN = `where id > :after and id <= :up_to and started_at_ms < :to_ms
 const OF_SIM = `where imsi = :imsi and started_at_ms < :to_ms
   and (ended_at_ms is null or ended_at_ms >= :from_ms) order by id desc limit 100`
 
-/** The newest sessions of a SIM that reach into a span. Throws `store_corrupt`. */
-export function sessionsOfSim(
-  reader: Reader,
-  imsi: string,
-  { fromMs, toMs }: TimeSpan,
-): Promise<readonly SessionRow[]> {
-  return SESSIONS.select(reader, OF_SIM, { imsi, from_ms: fromMs, to_ms: toMs })
-}
-
 const LAST = 'select coalesce(max(id), 0) as id from sessions_session'
 const FIRST = 'select coalesce(min(id), 0) as id from sessions_session'
 
-/** Sessions that reach into a span, with numbers behind `after` up to `upTo`, by number. Throws `store_corrupt`. */
-export function sessionsBetween(
-  reader: Reader,
-  { fromMs, toMs }: TimeSpan,
-  after: number,
-  upTo: number,
-): Promise<readonly SessionRow[]> {
-  return SESSIONS.select(reader, BETWEEN, { after, up_to: upTo, from_ms: fromMs, to_ms: toMs })
+async function numberOf(reader: Reader, sql: string): Promise<number> {
+  return Number((await reader.get<{ readonly id: number }>(sql))?.id ?? 0)
 }
 
-/** The numbers of the first and of the last session that is kept; 0 without one. */
-export async function sessionNumbers(
-  reader: Reader,
-): Promise<{ readonly first: number; readonly last: number }> {
-  const first = await reader.get<{ readonly id: number }>(FIRST)
-  const last = await reader.get<{ readonly id: number }>(LAST)
-  return { first: Number(first?.id ?? 0), last: Number(last?.id ?? 0) }
+/** Sessions for whoever keeps a record. Throws `store_corrupt`. */
+export function sessionHistory({ db }: Pick<Context, 'db'>, order: SourceOrder): SessionHistory {
+  const select = async (rest: string, { fromMs, toMs }: TimeSpan, params: SqlParams) => {
+    const rows = await SESSIONS.select(db, rest, { ...params, from_ms: fromMs, to_ms: toMs })
+    return rows.map((row) => recordedOf(row, order))
+  }
+  return {
+    page: async (span, after, limit) => {
+      // Windows of numbers, so that a span in which little happened is not looked for in one go.
+      const from = Math.max(after, (await numberOf(db, FIRST)) - 1)
+      const upTo = from + limit
+      const sessions = await select(BETWEEN, span, { after: from, up_to: upTo })
+      return { sessions, next: upTo < (await numberOf(db, LAST)) ? upTo : undefined }
+    },
+    of: (imsi, span) => select(OF_SIM, span, { imsi }),
+  }
+}
+
+function recordedOf(row: SessionRow, order: SourceOrder): RecordedSession {
+  const { up, down } = bestOf(volumesFromText(row.volumes), order)
+  return {
+    id: row.id,
+    // A hash of the store is one.
+    imsi: row.imsi as ImsiHash,
+    apn: row.apn,
+    plmn: row.plmn,
+    address: row.address ?? row.prefix,
+    technology: row.technology,
+    cell: row.cell,
+    source: row.source,
+    startedAtMs: row.started_at_ms,
+    endedAtMs: row.ended_at_ms,
+    upBytes: up,
+    downBytes: down,
+  }
 }

@@ -27,7 +27,7 @@ async function ledgerOf(batches: readonly (readonly Share[])[], zone = 'UTC'): P
   const db = memoryDb(MIGRATIONS)
   const writer = ledgerWriter(localHours(zone), sourceOrder(ORDER))
   const increments: UsageIncrement[] = []
-  for (const batch of batches) increments.push(...(await db.write((tx) => writer.add(tx, batch))))
+  for (const batch of batches) increments.push(...(await db.write((tx) => writer(tx, batch))))
   const rows = await db.all<{ readonly counted_up: number; readonly counted_down: number }>(
     `select imsi, hour_ms, source, up_bytes, down_bytes, counted_up, counted_down, is_incomplete, counted_incomplete
      from sessions_ledger order by imsi, hour_ms, source`,
@@ -170,13 +170,13 @@ property('counts every submission, and of the octets that a tap saw at that mome
 property('takes an hour whose spans are no longer kept as a whole', async () => {
   const db = memoryDb(MIGRATIONS)
   const writer = ledgerWriter(localHours('UTC'), sourceOrder(ORDER))
-  await db.write((tx) => writer.add(tx, [share('gtpu', START_MS, START_MS + 60_000, [100, 0])]))
+  await db.write((tx) => writer(tx, [share('gtpu', START_MS, START_MS + 60_000, [100, 0])]))
   await db.write(async (tx) => {
     const [row] = await LEDGER.select(tx, '')
     if (row !== undefined) await LEDGER.put(tx, { ...row, is_open: 0, spans: null })
   })
   const late = [share('cdr', START_MS, START_MS + 600_000, [130, 0])]
-  const [increment] = await db.write((tx) => writer.add(tx, late))
+  const [increment] = await db.write((tx) => writer(tx, late))
   assert.equal([increment?.source, increment?.upBytes], [undefined, undefined])
   const rows = await LEDGER.select(db, 'order by source')
   assert.equal(

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { CommandHost, Commands } from '@steeple/contracts'
-import { type FileFindings, verifyFile } from './file/index.ts'
+import { type FileFindings, verifyFile } from './file/verify.ts'
 
 /** `svc compliance export|verify`, `svc sim forget` */
 export const commands: Commands = {

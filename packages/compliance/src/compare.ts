@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   lifecycleRef,
+  type MoveRecorder,
   nodeIdentityRef,
-  type RecordedSimMove,
   restAfter,
   simRegisterRef,
   type Tx,
@@ -47,7 +47,11 @@ async function comparePage(parts: ComplianceParts, tx: Tx, after: string): Promi
   const last = states.at(-1)
   if (last === undefined) return { last, isChanged: false }
   const known = await knownBetween(tx, after, last.imsi)
-  const rows = states.flatMap((state) => differenceOf(parts, state, known.get(state.imsi)))
+  const rows = states.flatMap(({ imsi, to, reason = null }): Noted | readonly [] => {
+    const before = known.get(imsi)
+    if (before?.state === to && before.reason === reason) return []
+    return { kind: 'sim', subject: imsi, to_state: to, reason, ...since(before) }
+  })
   await note(parts, tx, rows)
   return { last: states.length < PAGE ? undefined : last.imsi, isChanged: rows.length > 0 }
 }
@@ -58,27 +62,52 @@ async function knownBetween(tx: Tx, after: string, upTo: string): Promise<Readon
   return new Map(rows.map((row) => [row.subject, row]))
 }
 
-function differenceOf(
-  { context }: ComplianceParts,
-  {
-    imsi,
-    to,
-    reason = null,
-  }: Omit<RecordedSimMove, 'from' | 'reason'> & { readonly reason?: string | undefined | null },
-  known: StandingRow | undefined,
-): readonly Omit<MoveRow, 'seq'>[] {
-  if (known?.state === to && known.reason === reason) return []
-  return [
-    {
-      at_ms: context.clock.nowMs(),
-      kind: 'sim',
-      subject: imsi,
-      from_state: known?.state ?? null,
-      to_state: to,
-      reason,
-      how: known === undefined ? 'snapshot' : 'found',
-    },
-  ]
+/** A move as it is told of here; a reason that nobody gave is none. */
+type Noted = Pick<MoveRow, 'kind' | 'subject' | 'to_state' | 'how'> & {
+  readonly from_state: string | null | undefined
+  readonly reason?: string | null | undefined
+}
+
+/** Writes moves down as of now, and counts them. */
+async function note({ context, count }: ComplianceParts, tx: Tx, moves: readonly Noted[]): Promise<void> {
+  if (moves.length === 0) return
+  const at_ms = context.clock.nowMs()
+  await addMoves(
+    tx,
+    moves.map(({ from_state = null, reason = null, ...move }) => ({ ...move, at_ms, from_state, reason })),
+  )
+  tx.afterCommit(() => {
+    for (const { how } of moves) count.moves.inc({ how })
+  })
+}
+
+/** Writes moves down in the transactions that make them. */
+export function moveRecorder(parts: ComplianceParts): MoveRecorder {
+  const { db } = parts.context
+  return {
+    simsMoved: async (tx, moves) =>
+      await note(
+        parts,
+        db.join(tx),
+        moves.map(({ imsi, from, to, reason }) => ({
+          kind: 'sim',
+          subject: imsi,
+          from_state: from,
+          to_state: to,
+          reason,
+          how: 'move',
+        })),
+      ),
+    nodeMoved: async (tx, { nodeId, from, to }) =>
+      await note(parts, db.join(tx), [
+        { kind: 'lifecycle', subject: nodeId, from_state: from, to_state: to, how: 'move' },
+      ]),
+  }
+}
+
+/** What was known before, and so how the difference was learnt. */
+function since(before: StandingRow | undefined): Pick<Noted, 'from_state' | 'how'> {
+  return { from_state: before?.state, how: before === undefined ? 'snapshot' : 'found' }
 }
 
 /** The state is read before: a move that comes in between has changed what is known, and then the record is right. */
@@ -91,24 +120,6 @@ async function compareNode(parts: ComplianceParts): Promise<void> {
   await context.db.write(async (tx) => {
     const now = await STANDINGS.find(tx, { subject })
     if (now?.state !== before?.state) return
-    await note(parts, tx, [
-      {
-        at_ms: context.clock.nowMs(),
-        kind: 'lifecycle',
-        subject,
-        from_state: before?.state ?? null,
-        to_state: state,
-        reason: null,
-        how: before === undefined ? 'snapshot' : 'found',
-      },
-    ])
-  })
-}
-
-async function note(parts: ComplianceParts, tx: Tx, rows: readonly Omit<MoveRow, 'seq'>[]): Promise<void> {
-  if (rows.length === 0) return
-  await addMoves(tx, rows)
-  tx.afterCommit(() => {
-    for (const { how } of rows) parts.count.moved(how, 1)
+    await note(parts, tx, [{ kind: 'lifecycle', subject, to_state: state, ...since(before) }])
   })
 }

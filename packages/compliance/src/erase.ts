@@ -11,7 +11,7 @@ import {
   systemPrincipal,
 } from '@steeple/contracts'
 import { type ComplianceParts, ERASURE_RESOURCE } from './parts.ts'
-import { addMoves, countErasures, countErasuresBefore, ERASURES, openErasures } from './store.ts'
+import { addMoves, countErasures, ERASURES, openErasures } from './store.ts'
 
 const RESYNC_MS = 60_000
 const AGAIN_MS = 1_000
@@ -28,13 +28,13 @@ export function erasureReconciler(parts: ComplianceParts): Reconciler {
     resource: ERASURE_RESOURCE,
     resyncMs: RESYNC_MS,
     keys: async () => {
-      count.erasures(await countErasures(context.db))
+      count.erasures.set(await countErasures(context.db))
       return (await openErasures(context.db, '', MOST_LISTED)).map(({ subject }) => subject)
     },
     reconcile: async (keys) => {
       const outcomes = new Map<string, Outcome>()
       for (const key of keys) outcomes.set(key, await eraseOrSay(parts, key))
-      count.erasures(await countErasures(context.db))
+      count.erasures.set(await countErasures(context.db))
       return outcomes
     },
   }
@@ -80,7 +80,7 @@ export async function noteErased(
 
 /** Not ok while an erasure has waited for longer than any HSS takes that answers. */
 export async function erasureHealth({ context }: ComplianceParts): Promise<ComponentHealth> {
-  const late = await countErasuresBefore(context.db, context.clock.nowMs() - LATE_MS)
+  const late = await countErasures(context.db, context.clock.nowMs() - LATE_MS)
   const about = { name: 'erasures', kind: 'feature' } as const
   if (late === 0) return { ...about, status: 'ok', detail: 'no erasure has waited for an hour' }
   const detail = `${countText(late, 'SIM is', 'SIMs are')} to be erased for an hour or longer; svc compliance erasures says what for`

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { nodeCredentialsRef, policyHistoryRef, policyRef, type Tx, timestampFromMs } from '@steeple/contracts'
 import type { ComplianceParts } from './parts.ts'
-import { addCheckpoint, type CheckpointRow, oldMoves, removeMoves } from './store.ts'
+import { addCheckpoint, type CheckpointRow, takeMoves } from './store.ts'
 
 const DAY_MS = 86_400_000
 /** Specification, Limits: retention of the audit trail while no policy is loaded. */
@@ -16,51 +16,41 @@ export async function prune(parts: ComplianceParts, signal: AbortSignal): Promis
   if (context.clock.doubt?.() !== undefined) return
   const days = context.maybe(policyRef)?.bundle().retention_days.audit ?? DEFAULT_AUDIT_DAYS
   const before = context.clock.nowMs() - days * DAY_MS
-  for (const step of [pruneMoves, pruneIntervals]) {
-    for (let run = 0; run < MOST_RUNS && !signal.aborted; run++) {
-      const removed = await context.db.write((tx) => step(parts, tx, before))
-      if (removed < AT_ONCE) break
-    }
+  const steps = [
+    async (tx: Tx) =>
+      await leave(parts, tx, 'move', before, await takeMoves(tx, before, AT_ONCE), ({ seq }) => String(seq)),
+    async (tx: Tx) => {
+      const intervals = await context.use(policyHistoryRef).takeIntervals(tx, before, AT_ONCE)
+      return await leave(parts, tx, 'tx', before, intervals, ({ id }) => id)
+    },
+  ]
+  for (const step of steps) {
+    for (let run = 0; run < MOST_RUNS && !signal.aborted; run++)
+      if ((await context.db.write(step)) < AT_ONCE) break
   }
 }
 
-async function pruneMoves(parts: ComplianceParts, tx: Tx, before: number): Promise<number> {
-  const rows = await oldMoves(tx, before, AT_ONCE)
-  const [first, last] = [rows[0], rows.at(-1)]
-  if (first === undefined || last === undefined) return 0
-  await removeMoves(tx, last.seq)
-  await leave(parts, tx, { kind: 'move', before, first: String(first.seq), last: String(last.seq), rows })
-  return rows.length
-}
-
-async function pruneIntervals(parts: ComplianceParts, tx: Tx, before: number): Promise<number> {
-  const rows = await parts.context.use(policyHistoryRef).takeIntervals(tx, before, AT_ONCE)
-  const [first, last] = [rows[0], rows.at(-1)]
-  if (first === undefined || last === undefined) return 0
-  await leave(parts, tx, { kind: 'tx', before, first: first.id, last: last.id, rows })
-  return rows.length
-}
-
-interface Removed {
-  readonly kind: CheckpointRow['kind']
-  readonly before: number
-  readonly first: string
-  readonly last: string
-  readonly rows: readonly object[]
-}
-
-/** A signed checkpoint in the place of what is removed, in the same transaction: docs/reference/regulator-file.md has what is signed. */
-async function leave(
+/**
+ * A signed checkpoint in the place of what was removed, in the same transaction: docs/reference/regulator-file.md has what is signed.
+ * Gives how much it was.
+ */
+async function leave<T extends object>(
   { context }: ComplianceParts,
   tx: Tx,
-  { kind, before, first, last, rows }: Removed,
-): Promise<void> {
+  kind: CheckpointRow['kind'],
+  before: number,
+  rows: readonly T[],
+  idOf: (row: T) => string,
+): Promise<number> {
+  const [first, last] = [rows[0], rows.at(-1)]
+  if (first === undefined || last === undefined) return 0
   const at = context.clock.nowMs()
   const sum = createHash('sha256')
   for (const row of rows) sum.update(`${JSON.stringify(row)}\n`)
-  const gone = { first_id: first, last_id: last, removed: rows.length, sha256: sum.digest('hex') }
+  const gone = { first_id: idOf(first), last_id: idOf(last), removed: rows.length, sha256: sum.digest('hex') }
   const said = { kind, at: timestampFromMs(at), before: timestampFromMs(before), ...gone }
   const octets = Buffer.from(`svc compliance checkpoint\n${JSON.stringify(said)}`, 'utf8')
   const signature = Buffer.from(context.use(nodeCredentialsRef).sign(octets)).toString('base64')
   await addCheckpoint(tx, { at_ms: at, kind, before_ms: before, ...gone, signature })
+  return rows.length
 }

@@ -2,6 +2,7 @@ import {
   createPause,
   defineTable,
   type Reader,
+  type SqlParams,
   type Table,
   type TableSpec,
   type TimeSpan,
@@ -12,7 +13,7 @@ import {
  * How a move was learnt: in the transaction that made it, as what was there when the record began, by comparison (it happened
  * while nobody recorded), or by an erasure.
  */
-export type How = 'move' | 'snapshot' | 'found' | 'erased'
+type How = 'move' | 'snapshot' | 'found' | 'erased'
 
 /** One move. Rows are added and, by retention, removed; none is changed. */
 export interface MoveRow {
@@ -79,24 +80,24 @@ export const ERASURES: Table<ErasureRow> = defineTable(
 /** The checksummed tables, for the integrity scan. */
 export const TABLES: readonly TableSpec[] = [MOVES, STANDINGS, CHECKPOINTS, ERASURES]
 
-const LAST_SEQ = 'select coalesce(max(seq), 0) as seq from compliance_move'
-const FIRST_SEQ = 'select coalesce(min(seq), 0) as seq from compliance_move'
+/** The number that a query answers; 0 without one. */
+async function numberIn(reader: Reader, sql: string, params: SqlParams = {}): Promise<number> {
+  return Number((await reader.get<{ readonly n: number | null }>(sql, params))?.n ?? 0)
+}
+
+const LAST_SEQ = 'select max(seq) as n from compliance_move'
 
 /** The numbers of the first and of the last move that is kept; 0 without one. */
 export async function moveNumbers(
   reader: Reader,
 ): Promise<{ readonly first: number; readonly last: number }> {
-  const first = await reader.get<{ readonly seq: number }>(FIRST_SEQ)
-  return { first: Number(first?.seq ?? 0), last: await lastNumber(reader) }
-}
-
-async function lastNumber(reader: Reader): Promise<number> {
-  return Number((await reader.get<{ readonly seq: number }>(LAST_SEQ))?.seq ?? 0)
+  const first = await numberIn(reader, 'select min(seq) as n from compliance_move')
+  return { first, last: await numberIn(reader, LAST_SEQ) }
 }
 
 /** Adds moves behind the last one, and says where their subjects stand now. */
 export async function addMoves(tx: Tx, moves: readonly Omit<MoveRow, 'seq'>[]): Promise<void> {
-  let last = await lastNumber(tx)
+  let last = await numberIn(tx, LAST_SEQ)
   const pause = createPause()
   for (const move of moves) {
     await pause()
@@ -122,17 +123,14 @@ export function movesBetween(
   return MOVES.select(reader, BETWEEN, { kind, from_ms: fromMs, to_ms: toMs, after, up_to: upTo })
 }
 
-/** The oldest moves from before then, at most `limit`, and never the last one: numbers are not used again. */
-export async function oldMoves(reader: Reader, before: number, limit: number): Promise<readonly MoveRow[]> {
-  const { last } = await moveNumbers(reader)
-  const rows = await MOVES.select(reader, 'where seq < :last order by seq limit :limit', { last, limit })
+/** Removes the oldest moves from before then, at most `limit`, and gives them. Never the last one: numbers are not used again. */
+export async function takeMoves(tx: Tx, before: number, limit: number): Promise<readonly MoveRow[]> {
+  const last = await numberIn(tx, LAST_SEQ)
+  const rows = await MOVES.select(tx, 'where seq < :last order by seq limit :limit', { last, limit })
   const kept = rows.findIndex(({ at_ms }) => at_ms >= before)
-  return kept === -1 ? rows : rows.slice(0, kept)
-}
-
-/** Removes the moves up to that number. */
-export async function removeMoves(tx: Tx, upTo: number): Promise<void> {
-  await tx.run('delete from compliance_move where seq <= :up_to', { up_to: upTo })
+  const taken = kept === -1 ? rows : rows.slice(0, kept)
+  await tx.run('delete from compliance_move where seq <= :up_to', { up_to: taken.at(-1)?.seq ?? 0 })
+  return taken
 }
 
 const SUBJECTS = 'where subject > :after order by subject limit :limit'
@@ -142,26 +140,16 @@ export function openErasures(reader: Reader, after: string, limit: number): Prom
   return ERASURES.select(reader, SUBJECTS, { after, limit })
 }
 
-/** How many erasures were asked for before that and are still under way. */
-export async function countErasuresBefore(reader: Reader, before_ms: number): Promise<number> {
-  const sql = 'select count(*) as erasures from compliance_erasure where asked_at_ms < :before_ms'
-  return Number((await reader.get<{ readonly erasures: number }>(sql, { before_ms }))?.erasures ?? 0)
-}
-
-/** How many erasures are under way. */
-export async function countErasures(reader: Reader): Promise<number> {
-  const row = await reader.get<{ readonly erasures: number }>(
-    'select count(*) as erasures from compliance_erasure',
-  )
-  return Number(row?.erasures ?? 0)
+/** How many erasures are under way; of those that were asked for before then, if it is given. */
+export function countErasures(reader: Reader, before_ms = Number.MAX_SAFE_INTEGER): Promise<number> {
+  const sql = 'select count(*) as n from compliance_erasure where asked_at_ms < :before_ms'
+  return numberIn(reader, sql, { before_ms })
 }
 
 /** Adds a checkpoint behind the last one. */
 export async function addCheckpoint(tx: Tx, row: Omit<CheckpointRow, 'id'>): Promise<void> {
-  const last = await tx.get<{ readonly id: number }>(
-    'select coalesce(max(id), 0) as id from compliance_checkpoint',
-  )
-  await CHECKPOINTS.insert(tx, { id: Number(last?.id ?? 0) + 1, ...row })
+  const last = await numberIn(tx, 'select max(id) as n from compliance_checkpoint')
+  await CHECKPOINTS.insert(tx, { id: last + 1, ...row })
 }
 
 const CHECKPOINTS_WITHIN =

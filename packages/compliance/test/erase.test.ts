@@ -2,8 +2,7 @@ import { type SimRegister, simRegisterRef, storeCorrupt } from '@steeple/contrac
 import { assert, fakeClock, fakeContext, memoryDb, suite } from '@steeple/testkit'
 import { erasureHealth, erasureReconciler } from '../src/erase.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
-import type { ComplianceParts } from '../src/parts.ts'
-import { complianceCount } from '../src/plugin.ts'
+import { type ComplianceParts, complianceCount } from '../src/parts.ts'
 import { ERASURES } from '../src/store.ts'
 
 const test = suite('erasures that wait')

@@ -1,4 +1,3 @@
 export { COLUMN_NAMES, cellsOf, plainCell } from './csv.ts'
-export type { Manifest } from './manifest.ts'
-export { writeFile } from './manifest.ts'
-export { type FileFindings, verifyFile } from './verify.ts'
+export { type Manifest, writeFile } from './manifest.ts'
+export { verifyFile } from './verify.ts'

@@ -76,7 +76,7 @@ async function* rowsOf(
     if (!kinds.includes(kind)) continue
     for await (const page of SOURCES[kind](parts, span)) {
       signal.throwIfAborted()
-      parts.count.rows(page.length)
+      parts.count.rows.inc({}, page.length)
       yield page
       await pause()
     }
@@ -350,7 +350,7 @@ async function* exportFile(
     yield* writeFile(rowsOf(parts, wish.span, wish.kinds, signal), closerOf(parts, wish))
     isWhole = true
   } finally {
-    parts.count.exported(isWhole ? 'whole' : 'broken')
+    parts.count.exports.inc({ result: isWhole ? 'whole' : 'broken' })
   }
 }
 

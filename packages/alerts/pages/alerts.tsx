@@ -42,8 +42,7 @@ import {
   wellText,
   word,
 } from '@steeple/console/kit'
-import { messageText, withoutRepeats } from './message-text.ts'
-import { isOfOutage } from './of-outage.ts'
+import { isOfOutage, messageText, withoutRepeats } from './message-text.ts'
 import { ReceiverList } from './receivers.tsx'
 
 const HOUR_MS = 3_600_000
@@ -327,16 +326,12 @@ export function Page() {
   )
 }
 
-const GRAVITY = ['critical', 'warning', 'info']
-
 function OpenAlerts() {
   const query = { state: 'open', limit: 500 } as const
   const alerts = useQuery('/v1/alerts', { query }, { on: ['alert.*'], everyMs: 30_000 })
   const board = useBoard()
   const shown = (open: readonly Alert[]) =>
-    withoutRepeats(open.toSorted((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity))).map(
-      (alert) => <OpenAlert key={alert.id} alert={alert} onChanged={alerts.reload} />,
-    )
+    withoutRepeats(open).map((alert) => <OpenAlert key={alert.id} alert={alert} onChanged={alerts.reload} />)
   return (
     <Loaded query={alerts}>
       {({ alerts: open }) => {

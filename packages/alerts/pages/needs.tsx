@@ -17,8 +17,7 @@ import {
   useQuery,
   word,
 } from '@steeple/console/kit'
-import { isOfSim, messageText, withoutRepeats } from './message-text.ts'
-import { isOfOutage } from './of-outage.ts'
+import { isOfOutage, isOfSim, messageText, withoutRepeats } from './message-text.ts'
 
 type Alert = AnswerOf<'GET', '/v1/alerts'>['alerts'][number]
 /** What the overview offers to do about something. */
@@ -28,7 +27,7 @@ const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn'
 /** Where every rule says what there is to do about it. */
 const RULES = '/alerts'
 const MOST_SHOWN = 8
-const GRAVITY = ['critical', 'warning', 'info']
+
 /** The alerts that are open and say more than the outages above them; says whom they are about. */
 export function Panel({
   Act,
@@ -42,7 +41,7 @@ export function Panel({
 }) {
   const alerts = useQuery('/v1/alerts', { query: { state: 'firing', limit: 50 } }, { on: ['alert.*'] })
   const receivers = useQuery('/v1/alerts/receivers', {}, { on: ['alert.*', 'plugin.*', 'config.*'] })
-  const firing = withoutRepeats(gravestFirst(alerts.data?.alerts ?? [])).filter(
+  const firing = withoutRepeats(alerts.data?.alerts ?? []).filter(
     (alert) => alert.acked_at === null && !isOfOutage(alert) && !isKnown(alert.subject),
   )
   const subjects = JSON.stringify(firing.map(({ subject }) => subject))
@@ -60,10 +59,6 @@ export function Panel({
       ) : null}
     </>
   )
-}
-
-function gravestFirst(alerts: readonly Alert[]): readonly Alert[] {
-  return alerts.toSorted((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity))
 }
 
 function AlertLine({

@@ -181,34 +181,16 @@ function ReceiverCard({
         />
       ) : null}
       {open === 'remove' ? (
-        <RemoveDialog
-          name={name}
-          onClose={close}
+        <FormDialog
+          text="alerts.receiver.remove"
+          values={{ name }}
+          isDanger
+          act={() => api.delete('/v1/alerts/receivers/{name}', { path: { name } })}
           onDone={() => done(t('alerts.receiver.removed', { name }))}
+          onClose={close}
         />
       ) : null}
     </article>
-  )
-}
-
-function RemoveDialog({
-  name,
-  onClose,
-  onDone,
-}: {
-  readonly name: string
-  readonly onClose: () => void
-  readonly onDone: () => void
-}) {
-  return (
-    <FormDialog
-      text="alerts.receiver.remove"
-      values={{ name }}
-      isDanger
-      act={() => api.delete('/v1/alerts/receivers/{name}', { path: { name } })}
-      onDone={onDone}
-      onClose={onClose}
-    />
   )
 }
 

@@ -6,9 +6,13 @@ import {
   ALERTS,
   type AlertRow,
   alertsAfter,
+  FACTS,
   openAlerts,
   openKey,
   pruneAlerts,
+  pruneSilences,
+  SILENCES,
+  silencesAt,
 } from '../src/store/alert-store.ts'
 import {
   backlogs,
@@ -22,9 +26,7 @@ import {
   parkedOf,
   pruneParked,
 } from '../src/store/delivery-store.ts'
-import { FACTS } from '../src/store/fact-store.ts'
 import { allReceivers, RECEIVERS } from '../src/store/receiver-store.ts'
-import { pruneSilences, SILENCES, silencesAt } from '../src/store/silence-store.ts'
 
 async function opened(box: StoreBox): Promise<ReturnType<Database['scoped']>> {
   const db = await box.open()

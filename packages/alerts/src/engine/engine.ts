@@ -8,8 +8,9 @@ import {
   newAlertId,
   openAlerts,
   openKey,
+  type SilenceRow,
+  silencesAt,
 } from '../store/alert-store.ts'
-import { type SilenceRow, silencesAt } from '../store/silence-store.ts'
 import { tell } from '../webhooks/message.ts'
 import { type UrgentMessages, urgentMessages } from './urgent.ts'
 
@@ -181,18 +182,13 @@ export function absences(): Absences {
   }
 }
 
-/** The key of what a change begins. */
-function keyOf(change: { readonly rule: Rule; readonly subject: string }): string {
-  return openKey(change.rule.name, change.subject)
-}
-
 /**
  * What looks once at everything, over the watches of the parts, and keeps the alerts as it is. What cannot be looked at is logged,
  * and stays as it was. All that it must not forget is in the store.
  */
 export function alertEngine(shared: AlertParts): () => Promise<void> {
   const parts: EngineParts = { ...shared, urgent: urgentMessages(shared) }
-  const gone: Absences = absences()
+  const gone = absences()
   return async () => {
     try {
       await lookOnce(parts, gone)
@@ -206,6 +202,13 @@ interface EngineParts extends AlertParts {
   readonly urgent: UrgentMessages
 }
 
+/** One transaction of what a look has found. */
+interface Turn extends EngineParts {
+  readonly tx: ObservedTx
+  readonly nowMs: number
+  readonly silences: ReadonlyMap<string, SilenceRow>
+}
+
 async function lookOnce(parts: EngineParts, gone: Absences): Promise<void> {
   const { context } = parts
   const looks = await looksOf(parts)
@@ -216,14 +219,24 @@ async function lookOnce(parts: EngineParts, gone: Absences): Promise<void> {
   const absent = (key: string) => gone.levelOf(key, monotonicMs)
   const changes = planOf({ rules: parts.names(), looks, open, nowMs, limits: LIMITS, absent })
   gone.sweep()
-  const untold = open.filter((row) => isToBeTold(row, silences, changes))
+  const changed = new Set(changes.map((change) => ('row' in change ? change.row.id : '')))
+  // Those that fire and were silenced then, and are not any more.
+  const untold = open.filter((row) => isUntold(row) && !silences.has(row.open_key) && !changed.has(row.id))
   parts.metrics.open(open)
   if (changes.length + untold.length === 0) return
   await context.observe(async (tx) => {
-    for (const change of changes) await apply(parts, tx, change, nowMs, silences)
-    for (const row of untold) await tellLate(parts, tx, row, nowMs)
+    const turn: Turn = { ...parts, tx, nowMs, silences }
+    for (const change of changes) await apply(turn, change)
+    for (const { id } of untold) {
+      const row = await ALERTS.find(tx, { id })
+      if (row !== undefined && isUntold(row)) await putTold(turn, row, await tellFiring(turn, row))
+    }
   })
   parts.metrics.open(await openAlerts(context.db))
+}
+
+function isUntold({ state, is_told }: AlertRow): boolean {
+  return state === 'firing' && is_told === 0
 }
 
 async function looksOf({ context, watches }: AlertParts): Promise<readonly Look[]> {
@@ -240,96 +253,52 @@ async function looksOf({ context, watches }: AlertParts): Promise<readonly Look[
   return looks.flat()
 }
 
-/** It fires and was silenced then, and is not any more. */
-function isToBeTold(
-  row: AlertRow,
-  silences: ReadonlyMap<string, SilenceRow>,
-  changes: readonly Change[],
-): boolean {
-  const isUntold = row.state === 'firing' && row.is_told === 0 && !silences.has(row.open_key)
-  return isUntold && !changes.some((change) => 'row' in change && change.row.id === row.id)
-}
-
-async function apply(
-  parts: EngineParts,
-  tx: ObservedTx,
-  change: Change,
-  nowMs: number,
-  silences: ReadonlyMap<string, SilenceRow>,
-): Promise<void> {
+async function apply(turn: Turn, change: Change): Promise<void> {
+  const { tx, nowMs } = turn
   if (change.kind === 'begin') {
     const row = newRow(change, nowMs)
     await ALERTS.insert(tx, row)
-    if (row.state === 'firing') await fire(parts, tx, row, nowMs, silences)
+    if (row.state === 'firing') await fire(turn, row)
     return
   }
   // Somebody may have acknowledged it meanwhile.
   const row = await ALERTS.find(tx, { id: change.row.id })
   if (row === undefined || row.state === 'resolved') return
   if (change.kind === 'drop') await ALERTS.remove(tx, { id: row.id })
-  else if (change.kind === 'resolve') await resolve(parts, tx, row, nowMs)
+  else if (change.kind === 'resolve') await resolve(turn, row)
   else if (change.kind === 'refresh')
     await ALERTS.put(tx, { ...row, ...seenOf(change.finding), updated_at_ms: nowMs })
-  else await move(parts, tx, row, change, nowMs, silences)
+  else {
+    const seen = change.finding.level === 'bad' ? seenOf(change.finding) : {}
+    const moved: AlertRow = { ...row, ...seen, ...columnsOf(change.ruleState), updated_at_ms: nowMs }
+    if (row.state === 'pending' && moved.state === 'firing') await fire(turn, moved)
+    else await ALERTS.put(tx, moved)
+  }
 }
 
-async function move(
-  parts: EngineParts,
-  tx: ObservedTx,
-  row: AlertRow,
-  { ruleState, finding }: { readonly ruleState: RuleState; readonly finding: Finding },
-  nowMs: number,
-  silences: ReadonlyMap<string, SilenceRow>,
-): Promise<void> {
-  const seen = finding.level === 'bad' ? seenOf(finding) : {}
-  const moved: AlertRow = { ...row, ...seen, ...columnsOf(ruleState), updated_at_ms: nowMs }
-  if (row.state === 'pending' && moved.state === 'firing') await fire(parts, tx, moved, nowMs, silences)
-  else await ALERTS.put(tx, moved)
-}
-
-async function fire(
-  parts: EngineParts,
-  tx: ObservedTx,
-  row: AlertRow,
-  nowMs: number,
-  silences: ReadonlyMap<string, SilenceRow>,
-): Promise<void> {
+async function fire(turn: Turn, row: AlertRow): Promise<void> {
   // It began when the outage did, not when the store could hold it.
-  const sinceMs = Math.min(row.started_at_ms, parts.urgent.sinceOf(row) ?? row.started_at_ms)
-  const fired: AlertRow = { ...row, fired_at_ms: nowMs, started_at_ms: sinceMs }
-  await putTold(parts, tx, fired, silences.has(row.open_key) ? 0 : await tellFiring(parts, tx, fired, nowMs))
-  say(parts, tx, 'firing', fired)
+  const sinceMs = Math.min(row.started_at_ms, turn.urgent.sinceOf(row) ?? row.started_at_ms)
+  const fired: AlertRow = { ...row, fired_at_ms: turn.nowMs, started_at_ms: sinceMs }
+  await putTold(turn, fired, turn.silences.has(row.open_key) ? 0 : await tellFiring(turn, fired))
+  say(turn, 'firing', fired)
 }
 
-async function putTold(
-  parts: EngineParts,
-  tx: ObservedTx,
-  row: AlertRow,
-  isTold: AlertRow['is_told'],
-): Promise<void> {
+async function putTold({ tx, urgent }: Turn, row: AlertRow, isTold: AlertRow['is_told']): Promise<void> {
   const told: AlertRow = { ...row, is_told: isTold }
   await ALERTS.put(tx, told)
-  tx.afterCommit(() => parts.urgent.handOver(told))
+  tx.afterCommit(() => urgent.handOver(told))
 }
 
 /** Tells receivers that it fires, where none has heard of it yet. */
-async function tellFiring(
-  parts: EngineParts,
-  tx: ObservedTx,
-  row: AlertRow,
-  nowMs: number,
-): Promise<AlertRow['is_told']> {
-  if (parts.urgent.sinceOf(row) !== undefined) return parts.urgent.claim(row) ? 1 : 2
-  return (await tell(parts, tx, 'alert.firing', { ...row, is_told: 1 }, nowMs)) ? 1 : 2
+async function tellFiring(turn: Turn, row: AlertRow): Promise<AlertRow['is_told']> {
+  const { tx, urgent, nowMs } = turn
+  if (urgent.sinceOf(row) !== undefined) return urgent.claim(row) ? 1 : 2
+  return (await tell(turn, tx, 'alert.firing', { ...row, is_told: 1 }, nowMs)) ? 1 : 2
 }
 
-async function tellLate(parts: EngineParts, tx: ObservedTx, { id }: AlertRow, nowMs: number): Promise<void> {
-  const row = await ALERTS.find(tx, { id })
-  if (row === undefined || row.state !== 'firing' || row.is_told !== 0) return
-  await putTold(parts, tx, row, await tellFiring(parts, tx, row, nowMs))
-}
-
-async function resolve(parts: EngineParts, tx: ObservedTx, row: AlertRow, nowMs: number): Promise<void> {
+async function resolve(turn: Turn, row: AlertRow): Promise<void> {
+  const { tx, urgent, nowMs } = turn
   const over: AlertRow = {
     ...row,
     state: 'resolved',
@@ -339,22 +308,22 @@ async function resolve(parts: EngineParts, tx: ObservedTx, row: AlertRow, nowMs:
   }
   await ALERTS.put(tx, over)
   // Whoever was never told that it fires has nothing to be told of its end.
-  if (row.is_told === 1) await tell(parts, tx, 'alert.resolved', over, nowMs)
-  tx.afterCommit(() => parts.urgent.letGo(row))
-  say(parts, tx, 'resolved', over)
+  if (row.is_told === 1) await tell(turn, tx, 'alert.resolved', over, nowMs)
+  tx.afterCommit(() => urgent.letGo(row))
+  say(turn, 'resolved', over)
 }
 
-function say(parts: AlertParts, tx: ObservedTx, to: 'firing' | 'resolved', row: AlertRow): void {
+function say({ tx, metrics }: Turn, to: 'firing' | 'resolved', row: AlertRow): void {
   const { id, rule, subject, severity } = row
   tx.event({ type: `alert.${to}`, subject: id, data: { rule, subject, severity } })
-  tx.afterCommit(() => parts.metrics.moved(to, severity))
+  tx.afterCommit(() => metrics.moved(to, severity))
 }
 
 function newRow(change: Extract<Change, { readonly kind: 'begin' }>, nowMs: number): AlertRow {
   const { rule, subject, ruleState, finding } = change
   return {
     id: newAlertId(),
-    open_key: keyOf(change),
+    open_key: openKey(rule.name, subject),
     rule: rule.name,
     severity: rule.severity,
     subject,

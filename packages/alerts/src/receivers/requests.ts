@@ -1,4 +1,5 @@
 import type { Severity } from '../rules/rule.ts'
+import { hostOf } from '../webhooks/judge.ts'
 import { type Message, signedHeaders } from '../webhooks/sign.ts'
 import { type Kind, serverOf, type Values } from './kinds.ts'
 import { type RuleTexts, type Words, wordsOf } from './words.ts'
@@ -135,7 +136,7 @@ export interface Receiving {
 function mailOf(values: Values, { title, text }: Words, { id }: Message): Mail {
   const { user, password = '', from, port, encryption = port === 465 ? 'tls' : 'starttls' } = values
   return {
-    host: serverOf('mail', values).hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: hostOf(serverOf('mail', values)),
     port: Number(port),
     encryption: encryption === 'tls' || encryption === 'none' ? encryption : 'starttls',
     login: user === undefined ? undefined : { user: String(user), pass: String(password) },

@@ -20,8 +20,16 @@ import {
 } from '@steeple/contracts'
 import type { AlertParts } from '../parts.ts'
 import { ALERT_SCHEMA, alertRecord } from '../record.ts'
-import { ALERTS, type AlertFilter, type AlertRow, alertsAfter, openKey } from '../store/alert-store.ts'
-import { SILENCES, type SilenceRow, silencesAt } from '../store/silence-store.ts'
+import {
+  ALERTS,
+  type AlertFilter,
+  type AlertRow,
+  alertsAfter,
+  openKey,
+  SILENCES,
+  type SilenceRow,
+  silencesAt,
+} from '../store/alert-store.ts'
 import { tell } from '../webhooks/message.ts'
 
 interface IdParams {
@@ -109,19 +117,15 @@ export function alertRoutes(parts: AlertParts): readonly Route[] {
 }
 
 async function pageOf({ context }: AlertParts, filter: AlertFilter, page: Page): Promise<object> {
-  const { state, severity, rule } = filter
-  const wanted = { ...(state && { state }), ...(severity && { severity }), ...(rule && { rule }) }
-  const rows = await alertsAfter(context.db, wanted, page.limit + 1, page.after)
+  const rows = await alertsAfter(context.db, filter, page.limit + 1, page.after)
   const silences = await silencesAt(context.db, context.clock.nowMs())
-  const subjects = rows.map(({ subject }) => subject)
-  const labels = await simLabels(context, subjects)
+  const labels = await simLabels(
+    context,
+    rows.map(({ subject }) => subject),
+  )
   const record = (row: AlertRow): object =>
     alertRecord(row, silenceOf(row, silences), labels.get(row.subject))
   return pageFrom(page, 'alerts', rows, record, (row) => [row.started_at_ms, row.id])
-}
-
-async function labelOf({ context }: AlertParts, subject: string): Promise<string | undefined> {
-  return (await simLabels(context, [subject])).get(subject)
 }
 
 function silenceOf(row: AlertRow, silences: ReadonlyMap<string, SilenceRow>): number | undefined {
@@ -146,8 +150,9 @@ async function ack(parts: AlertParts, request: Request<IdParams>): ReturnType<Ro
       await ALERTS.put(tx, acked)
       if (row.is_told === 1) await tell(parts, tx, 'alert.acked', acked, nowMs)
     }
-    const label = await labelOf(parts, subject)
-    return { body: alertRecord(acked, silenceOf(acked, await silencesAt(tx, nowMs)), label) }
+    const labels = await simLabels(parts.context, [subject])
+    const silenced = silenceOf(acked, await silencesAt(tx, nowMs))
+    return { body: alertRecord(acked, silenced, labels.get(subject)) }
   })
 }
 
@@ -168,7 +173,8 @@ async function silence(
     const key = openKey(rule, subject)
     if (untilMs === undefined) await SILENCES.remove(tx, { open_key: key })
     else await SILENCES.put(tx, { open_key: key, until_ms: untilMs, silenced_by: request.principal.name })
-    return { body: alertRecord(row, untilMs, await labelOf(parts, subject)) }
+    const labels = await simLabels(parts.context, [subject])
+    return { body: alertRecord(row, untilMs, labels.get(subject)) }
   })
 }
 

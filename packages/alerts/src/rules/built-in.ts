@@ -23,7 +23,7 @@ import {
 import type { AlertsConfig } from '../config.ts'
 import type { AlertMetrics } from '../metrics.ts'
 import type { AlertParts } from '../parts.ts'
-import { FACTS } from '../store/fact-store.ts'
+import { FACTS } from '../store/alert-store.ts'
 import {
   type Finding,
   type Level,
@@ -54,17 +54,15 @@ function loadWatch(context: Context, rule: RuleByName): Watch {
       const sessions = samples?.reduce((sum, { value }) => sum + value, 0)
       const most = context.settings.policy.max_ues
       return [
-        lookOf(rule('hss_push_failing'), new Map(hssOf(unsynced, isHssAway(context)))),
+        lookOf(rule('hss_push_failing'), hssOf(unsynced, isHssAway(context))),
         lookOf(
           rule('session_surge'),
-          new Map(
-            of(
-              'sessions',
-              sessions,
-              most,
-              most * SURGE_CLEAR,
-              `${countText(sessions ?? 0, 'session')}, more than policy.max_ues (${most})`,
-            ),
+          of(
+            'sessions',
+            sessions,
+            most,
+            most * SURGE_CLEAR,
+            `${countText(sessions ?? 0, 'session')}, more than policy.max_ues (${most})`,
           ),
         ),
       ]
@@ -80,7 +78,7 @@ function isHssAway(context: Context): boolean {
 }
 
 /** SIMs that the HSS has refused, and while it does not answer those that wait for it. */
-function hssOf(unsynced: MetricReading | undefined, isAway: boolean): ReturnType<typeof of> {
+function hssOf(unsynced: MetricReading | undefined, isAway: boolean): ReadonlyMap<string, Finding> {
   const count = (status: string): number | undefined =>
     unsynced?.samples.find(({ labels }) => labels.status === status)?.value
   const failed = count('failed')
@@ -96,9 +94,9 @@ function of(
   threshold: number,
   clear: number,
   message: string,
-): readonly (readonly [string, Finding])[] {
-  if (value === undefined) return []
-  return [[subject, { level: levelOf(value, '>', threshold, clear), value, threshold, message }]]
+): ReadonlyMap<string, Finding> {
+  if (value === undefined) return new Map()
+  return new Map([[subject, { level: levelOf(value, '>', threshold, clear), value, threshold, message }]])
 }
 
 /**
@@ -111,12 +109,8 @@ function disarmWatch(context: Context, rule: RuleByName): Watch {
     about: 'TX',
     looks: async () => {
       const fact = await FACTS.find(context.db, { name: FACT })
-      const finding: Finding = {
-        level: fact === undefined ? 'good' : 'bad',
-        value: undefined,
-        threshold: undefined,
-        message: `TX has disarmed itself (profile ${fact?.subject ?? ''}); svc tx status says why`,
-      }
+      const message = `TX has disarmed itself (profile ${fact?.subject ?? ''}); svc tx status says why`
+      const finding = findingOf(fact === undefined ? 'good' : 'bad', message)
       return [lookOf(rule('tx_auto_disarmed'), new Map([['tx', finding]]))]
     },
     listen: () => {
@@ -171,18 +165,8 @@ function sourceLook(row: RuleRow, bad: ReadonlyMap<string, number> | undefined):
 
 const DAY_S = 86_400
 /** Share of the file system that is free; what ends it is a fifth more, so that one log file more or less moves nothing. */
-const LOW = {
-  rule: 'disk_low',
-  free: 0.1,
-  clear: 0.12,
-  kind: 'disk_low',
-} as const
-const FULL = {
-  rule: 'disk_almost_full',
-  free: 0.03,
-  clear: 0.04,
-  kind: 'disk_full',
-} as const
+const LOW = { rule: 'disk_low', free: 0.1, clear: 0.12, kind: 'disk_low' } as const
+const FULL = { rule: 'disk_almost_full', free: 0.03, clear: 0.04, kind: 'disk_full' } as const
 /** Seconds that a certificate is still good for. A node's own renews itself at half of its 30 days. */
 const EXPIRING = { rule: 'certificate_expiring', left: 14 * DAY_S }
 const EXPIRED = { rule: 'certificate_expired', left: DAY_S }
@@ -258,12 +242,8 @@ function clockWatch(context: Context, rule: RuleByName): Watch {
     looks: async () => {
       const { machineMs, serviceMs, doubt } = context.use(clockJudgeRef).view()
       const seconds = Math.round((machineMs - serviceMs) / 1_000)
-      const own: Finding = {
-        level: doubt === undefined ? 'good' : 'bad',
-        value: seconds,
-        threshold: undefined,
-        message: `${INCIDENT_TITLES.clock_wrong}: the clock of this machine is not believed: ${doubt ?? ''}`,
-      }
+      const message = `${INCIDENT_TITLES.clock_wrong}: the clock of this machine is not believed: ${doubt ?? ''}`
+      const own = findingOf(doubt === undefined ? 'good' : 'bad', message, seconds)
       const agents = (await context.maybe(agentWatchRef)?.agents()) ?? []
       const others = agents.filter(({ isStale }) => !isStale).map(agentClock)
       return [lookOf(rule('clock_skew'), new Map([['clock', own], ...others]))]
@@ -271,26 +251,21 @@ function clockWatch(context: Context, rule: RuleByName): Watch {
   }
 }
 
-function agentClock({
-  nodeId,
-  name,
-  skewMs,
-}: {
-  readonly nodeId: string
-  readonly name: string
-  readonly skewMs: number
-}): readonly [string, Finding] {
+function agentClock(agent: AgentView): readonly [string, Finding] {
+  const { nodeId, skewMs } = agent
   const seconds = Math.round(Math.abs(skewMs) / 1_000)
   const way = skewMs > 0 ? 'ahead' : 'behind'
-  const message = `the clock of ${name === '' ? nodeId : name} is ${seconds} s ${way}`
+  const message = `the clock of ${nameOf(agent)} is ${seconds} s ${way}`
   const level = levelOf(Math.abs(skewMs) / 1_000, '>', MOST_SKEW_S, MOST_SKEW_S / 2)
   return [`node/${nodeId}`, { level, value: Math.round(skewMs / 1_000), threshold: MOST_SKEW_S, message }]
 }
 
+function nameOf({ nodeId, name }: AgentView): string {
+  return name === '' ? nodeId : name
+}
+
 /** Incidents with rules of their own, which say how full or how wrong it is. */
-const RULED: ReadonlySet<IncidentKind> = new Set([
-  ...(['disk_full', 'disk_low', 'clock_wrong', 'certificate_ending'] as const),
-])
+const RULED = new Set<IncidentKind>(['disk_full', 'disk_low', 'clock_wrong', 'certificate_ending'])
 
 /** Components of this service and of agents that are down, and agents that do not show. What follows from an incident is told with it. */
 function componentWatch(context: Context, rule: RuleByName): Watch {
@@ -328,10 +303,10 @@ function componentWatch(context: Context, rule: RuleByName): Watch {
         lookOf(
           rule('heartbeat_stale'),
           new Map(
-            agents.map(({ nodeId, name, isStale, silentMs }) => {
-              const seconds = Math.round(silentMs / 1_000)
-              const message = `${INCIDENT_TITLES.box_silent}: no heartbeat of ${name === '' ? nodeId : name} for ${seconds} s`
-              return [`node/${nodeId}`, findingOf(isStale ? 'bad' : 'good', message, seconds)]
+            agents.map((agent) => {
+              const seconds = Math.round(agent.silentMs / 1_000)
+              const message = `${INCIDENT_TITLES.box_silent}: no heartbeat of ${nameOf(agent)} for ${seconds} s`
+              return [`node/${agent.nodeId}`, findingOf(agent.isStale ? 'bad' : 'good', message, seconds)]
             }),
           ),
         ),
@@ -348,11 +323,13 @@ function isCritical({ severity }: { readonly severity: string }): boolean {
 function outagesElsewhere(): (fresh: readonly AgentView[]) => readonly (readonly [string, Finding])[] {
   let before = new Set<string>()
   return (fresh) => {
-    const now = fresh.flatMap(({ nodeId, name, incidents = [] }) =>
-      incidents.filter(isCritical).map(({ kind, title }) => {
-        const message = `${name === '' ? nodeId : name}: ${title}`
-        return [`node/${nodeId}/${kind}`, findingOf('bad', message)] as const
-      }),
+    const now = fresh.flatMap((agent) =>
+      (agent.incidents ?? [])
+        .filter(isCritical)
+        .map(
+          ({ kind, title }) =>
+            [`node/${agent.nodeId}/${kind}`, findingOf('bad', `${nameOf(agent)}: ${title}`)] as const,
+        ),
     )
     const subjects = new Set<string>(now.map(([subject]) => subject))
     const answers = new Set(fresh.map(({ nodeId }) => nodeId))

@@ -23,7 +23,7 @@ export function thresholdWatch(context: Context<AlertsConfig>, rows: () => reado
       const names = [...new Set(rules.map(({ metric }) => metric))]
       if (names.length === 0) return []
       const readings = await context.use(metricsReaderRef).read(names)
-      const values = valuesOf(growth, readings, context.clock.monotonicMs())
+      const values = growth(readings, context.clock.monotonicMs())
       return rules.map((config) => {
         const kind = readings.get(config.metric)?.kind ?? 'gauge'
         return lookOf(ruleOf(config), findingsOf(config, kind, values.get(config.metric)))
@@ -39,16 +39,6 @@ function isThreshold(row: RuleRow): row is ThresholdRow {
 }
 
 type Values = ReadonlyMap<string, number>
-
-function valuesOf(
-  growth: Growth,
-  readings: ReadonlyMap<string, MetricReading>,
-  nowMs: number,
-): ReadonlyMap<string, Values> {
-  const values = new Map([...readings].map(([name, one]) => [name, growth.valuesOf(name, one, nowMs)]))
-  growth.sweep()
-  return values
-}
 
 /** What is compared of each kind of metric, in words. */
 const SAID: Readonly<Record<MetricReading['kind'], (value: string) => string>> = {
@@ -100,52 +90,40 @@ interface LastValue {
   readonly count: number
 }
 
-/** Values that a threshold can be compared with. */
-interface Growth {
-  /**
-   * The value of each series: of a gauge what it shows, of a counter its growth per second in the last minute, of a histogram
-   * the mean of what was observed in the last minute. NaN while that is not known: at the first look, or when nothing came.
-   * `monotonicMs` never goes back.
-   */
-  valuesOf(name: string, reading: MetricReading, monotonicMs: number): ReadonlyMap<string, number>
-  /** Forgets series that were not asked for since the last call: what is gone is not kept. */
-  sweep(): void
-}
-
-/** Remembers what counters and histograms have shown. */
-function growthMemory(): Growth {
-  const memory = new Map<string, readonly LastValue[]>()
-  let asked = new Set<string>()
-  const grown = (
-    name: string,
-    sample: MetricSample,
-    nowMs: number,
-  ): readonly [LastValue, LastValue] | undefined => {
-    const key = `${name}{${seriesName(sample.labels)}}`
-    asked.add(key)
-    const now: LastValue = { atMs: nowMs, value: sample.value, count: sample.count ?? 0 }
-    const before = memory.get(key) ?? []
-    const last = before.at(-1)
-    // It has begun again: what it showed before says nothing.
-    const isNew = last !== undefined && (now.value < last.value || now.count < last.count)
-    const kept = isNew ? [] : withinWindow(before, nowMs)
-    memory.set(key, [...kept, now])
-    const [first] = kept
-    return first === undefined || first.atMs === nowMs ? undefined : [first, now]
-  }
-  return {
-    valuesOf: (name, { kind, samples }, nowMs) =>
-      new Map(
-        samples.map((sample) => {
-          if (kind === 'gauge') return [seriesName(sample.labels), sample.value]
-          const pair = grown(name, sample, nowMs)
-          return [seriesName(sample.labels), pair === undefined ? Number.NaN : growthBetween(kind, pair)]
-        }),
-      ),
-    sweep: () => {
-      for (const key of memory.keys()) if (!asked.has(key)) memory.delete(key)
-      asked = new Set()
-    },
+/**
+ * Remembers what counters and histograms have shown. It gives the value of each series by its metric: of a gauge what it shows,
+ * of a counter its growth per second in the last minute, of a histogram the mean of what was observed in the last minute; NaN
+ * while that is not known: at the first look, or when nothing came. Series that are gone are forgotten.
+ */
+function growthMemory(): (
+  readings: ReadonlyMap<string, MetricReading>,
+  monotonicMs: number,
+) => ReadonlyMap<string, Values> {
+  let memory = new Map<string, readonly LastValue[]>()
+  return (readings, atMs) => {
+    const seen: typeof memory = new Map()
+    const shown = (name: string, kind: MetricReading['kind'], sample: MetricSample): number => {
+      if (kind === 'gauge') return sample.value
+      const key = `${name}{${seriesName(sample.labels)}}`
+      const now: LastValue = { atMs, value: sample.value, count: sample.count ?? 0 }
+      const before = memory.get(key) ?? []
+      const last = before.at(-1)
+      // It has begun again: what it showed before says nothing.
+      const isNew = last !== undefined && (now.value < last.value || now.count < last.count)
+      const kept = isNew ? [] : withinWindow(before, atMs)
+      seen.set(key, [...kept, now])
+      const [first] = kept
+      return first === undefined || first.atMs === atMs ? Number.NaN : growthBetween(kind, first, now)
+    }
+    const values = [...readings].map(
+      ([name, { kind, samples }]) =>
+        [
+          name,
+          new Map(samples.map((one) => [seriesName(one.labels), shown(name, kind, one)] as const)),
+        ] as const,
+    )
+    memory = seen
+    return new Map(values)
   }
 }
 
@@ -163,7 +141,7 @@ function withinWindow(seen: readonly LastValue[], nowMs: number): readonly LastV
   return first <= 1 ? seen : seen.slice(first - 1)
 }
 
-function growthBetween(kind: 'counter' | 'histogram', [first, now]: readonly [LastValue, LastValue]): number {
+function growthBetween(kind: 'counter' | 'histogram', first: LastValue, now: LastValue): number {
   const more = now.value - first.value
   if (kind === 'counter') return more / ((now.atMs - first.atMs) / 1_000)
   return more / (now.count - first.count)

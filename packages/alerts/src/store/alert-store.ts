@@ -69,7 +69,7 @@ export function openKey(rule: string, subject: string): string {
   return `${rule}/${subject}`
 }
 
-/** More than can be open at a time. */
+/** More than can be open or silenced at a time. */
 const MOST_OPEN = 5_000
 
 /** The alerts that are not over; a row that is damaged is left out, the store's own check reports it. */
@@ -92,17 +92,12 @@ export async function alertsAfter(
   limit: number,
   after: Page['after'],
 ): Promise<readonly AlertRow[]> {
-  const params: Record<string, string | number> = { limit }
-  const where: string[] = []
-  if (filter.state === 'open') where.push("state in ('pending', 'firing')")
-  for (const [column, value] of Object.entries({
-    ...filter,
-    ...(filter.state === 'open' && { state: undefined }),
-  })) {
-    if (value === undefined) continue
-    where.push(`${column} = :${column}`)
-    params[column] = value
-  }
+  const { state, severity, rule } = filter
+  const is = { state: state === 'open' ? undefined : state, severity, rule }
+  const wanted = Object.entries(is).filter(([, value]) => value !== undefined)
+  const params: Record<string, string | number> = { limit, ...Object.fromEntries(wanted) }
+  const where = wanted.map(([column]) => `${column} = :${column}`)
+  if (state === 'open') where.push("state in ('pending', 'firing')")
   const [started, id] = after ?? []
   if (started !== undefined && id !== undefined) {
     where.push('(started_at_ms < :started or (started_at_ms = :started and id < :id))')
@@ -119,3 +114,38 @@ const PRUNE = `delete from alerts_alert where id in
 export async function pruneAlerts(tx: Tx, before: number, most: number): Promise<number> {
   return await tx.run(PRUNE, { before, most })
 }
+
+/** Until when nobody is told of a rule and a subject, also when it fires anew. */
+export interface SilenceRow {
+  /** As `openKey` gives it. */
+  readonly open_key: string
+  readonly until_ms: number
+  readonly silenced_by: string
+}
+
+/** The silences that were asked for. */
+export const SILENCES: Table<SilenceRow> = defineTable(
+  'alerts_silence',
+  ['open_key', 'until_ms', 'silenced_by'],
+  ['open_key'],
+)
+
+/** The silences that last then, by rule and subject. */
+export async function silencesAt(reader: Reader, nowMs: number): Promise<ReadonlyMap<string, SilenceRow>> {
+  const { rows } = await SILENCES.sound(reader, `where until_ms > :now limit ${MOST_OPEN}`, { now: nowMs })
+  return new Map(rows.map((row) => [row.open_key, row]))
+}
+
+/** Forgets silences that ended before then. */
+export async function pruneSilences(tx: Tx, before: number): Promise<number> {
+  return await tx.run('delete from alerts_silence where until_ms < :before', { before })
+}
+
+/** Something that happened and that lasts until something else happens. */
+export interface FactRow {
+  readonly name: string
+  readonly at_ms: number
+  readonly subject: string
+}
+
+export const FACTS: Table<FactRow> = defineTable('alerts_fact', ['name', 'at_ms', 'subject'], ['name'])

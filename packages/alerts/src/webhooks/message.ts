@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { countText, nodeIdentityRef, type Tx, timestampFromMs } from '@steeple/contracts'
-import type { AlertParts } from '../parts.ts'
-import { WEBHOOK_RESOURCE } from '../parts.ts'
+import { type AlertParts, WEBHOOK_RESOURCE } from '../parts.ts'
 import { alertRecord, outageIn } from '../record.ts'
 import { type AlertRow, openKey } from '../store/alert-store.ts'
 import { DELIVERIES, nextSeq } from '../store/delivery-store.ts'

@@ -1,15 +1,15 @@
 import { lookup } from 'node:dns/promises'
-import type { LookupFunction } from 'node:net'
+import { once } from 'node:events'
+import { connect, type LookupFunction } from 'node:net'
 import { untilAborted } from '@steeple/contracts'
 import { codeOf, requestOnce } from '@steeple/http-client'
-import type { HttpRequest } from '../receivers/requests.ts'
-import type { Address } from './judge.ts'
-import { hostOf, judge, literalOf } from './judge.ts'
+import type { HttpRequest, Mail } from '../receivers/requests.ts'
+import { type Address, hostOf, judge, literalOf } from './judge.ts'
 import { caOf } from './secret-file.ts'
 import type { Target } from './target.ts'
 
 /** How long an attempt may take, its answer included, ms. */
-export const ATTEMPT_MS = 10_000
+const ATTEMPT_MS = 10_000
 /** Octets of the body of an answer that are read. */
 const MOST_OCTETS = 65_536
 
@@ -67,14 +67,14 @@ export async function post(
   return { status: answer.status, retryAfterMs, text: answer.text }
 }
 
-export interface Sending {
+interface Sending {
   readonly signal: AbortSignal
   /** As the system does when absent. */
   readonly resolve?: Resolve | undefined
 }
 
 /** The addresses of a receiver, each of which may be connected to. Rejects with an Error that says why not. */
-export async function judgedAddresses(
+async function judgedAddresses(
   target: Target,
   resolve: Resolve = systemResolve,
   signal: AbortSignal,
@@ -106,6 +106,54 @@ function nameless({ url }: Target): Error {
 }
 
 /** What is said of a receiver that takes too long. */
-export function late(): Error {
+function late(): Error {
   return new Error(`it did not answer within ${ATTEMPT_MS / 1_000} s`)
+}
+
+/**
+ * Hands a mail to a relay, once, over a connection to an address that was judged. Rejects with an Error that says what the relay has
+ * answered, or that there was no answer.
+ */
+export async function sendMail(target: Target, mail: Mail, { signal, resolve }: Sending): Promise<void> {
+  const bound = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
+  const addresses = await judgedAddresses(target, resolve, bound)
+  const ca = await caOf(target.caFile)
+  const { host, port, encryption, login, ...message } = mail
+  // Most boxes send no mail, and a start loads nothing for it.
+  const { createTransport } = await import('nodemailer')
+  const socket = connect({ host, port, lookup: (_host, _options, done) => done(null, [...addresses]) })
+  const close = (): void => void socket.destroy()
+  bound.addEventListener('abort', close)
+  try {
+    await once(socket, 'connect', { signal: bound })
+    const transport = createTransport({
+      host,
+      port,
+      connection: socket,
+      secure: encryption === 'tls',
+      requireTLS: encryption === 'starttls',
+      ignoreTLS: encryption === 'none',
+      // Said here, so that no variable of the environment switches it off.
+      tls: { minVersion: 'TLSv1.2', rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
+      ...(login !== undefined && { auth: login }),
+      name: 'steeple',
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    })
+    // A relay that takes it for some of several readers has taken it: it would come twice to them.
+    await transport.sendMail({ ...message, headers: { 'Auto-Submitted': 'auto-generated' } })
+  } catch (error) {
+    throw bound.aborted && !signal.aborted ? late() : new Error(saidBy(error), { cause: error })
+  } finally {
+    bound.removeEventListener('abort', close)
+    close()
+  }
+}
+
+/** What the relay has answered, else what went wrong before. */
+function saidBy(error: unknown): string {
+  // Checked below.
+  const { code, response, message } = error as Readonly<Record<'code' | 'response' | 'message', unknown>>
+  if (typeof response !== 'string') return String(message)
+  return code === 'ETLS' ? `it offers no STARTTLS: it answers ${response}` : `it answers ${response}`
 }

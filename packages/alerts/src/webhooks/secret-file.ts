@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { secretLines } from '@steeple/contracts'
+import { codeOf } from '@steeple/http-client'
 
 /** Standard Webhooks, "Symmetric signatures": 24 to 64 octets in base64, behind `whsec_`. */
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/
@@ -40,7 +41,7 @@ export async function authorizationOf(path: string | undefined): Promise<string 
 export async function caOf(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new Error(`${path} cannot be read: ${codeOf(error)}`)
+    throw new Error(`${path} cannot be read: ${codeOf(error) || 'unknown'}`)
   })
   try {
     new X509Certificate(text)
@@ -48,8 +49,4 @@ export async function caOf(path: string | undefined): Promise<string | undefined
   } catch (cause) {
     throw new Error(`${path} holds no certificate in PEM`, { cause })
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
 }

@@ -15,14 +15,12 @@ export function bytesOf({ amount, unit }: Amount): number {
 export function AmountFields({
   amount,
   unit,
-  onAmount,
-  onUnit,
+  onChange,
   label = t('quota.amount'),
   help,
   isFree = false,
 }: Amount & {
-  readonly onAmount: (amount: string) => void
-  readonly onUnit: (unit: Unit) => void
+  readonly onChange: (part: Partial<Amount>) => void
   readonly label?: string
   readonly help?: string
   /** It may be left out, among other fields. */
@@ -38,12 +36,12 @@ export function AmountFields({
         isRequired={!isFree}
         isFocused={!isFree}
         value={amount}
-        onInput={onAmount}
+        onInput={(text) => onChange({ amount: text })}
       />
       <Select
         text="quota.unit"
         value={unit}
-        onChange={(value) => onUnit(value === 'MB' ? 'MB' : 'GB')}
+        onChange={(value) => onChange({ unit: value === 'MB' ? 'MB' : 'GB' })}
         options={Object.keys(UNITS).map((value) => ({ value, label: value }))}
       />
     </div>

@@ -15,13 +15,6 @@ export function Panel({
     onMore({ quota_bytes: next.amount === '' ? undefined : bytesOf(next) })
   }
   return (
-    <AmountFields
-      {...typed}
-      label={t('order.quota')}
-      help={t('order.quota.help')}
-      isFree
-      onAmount={(amount) => set({ amount })}
-      onUnit={(unit) => set({ unit })}
-    />
+    <AmountFields {...typed} label={t('order.quota')} help={t('order.quota.help')} isFree onChange={set} />
   )
 }

@@ -18,10 +18,10 @@ import {
   useQuery,
   useState,
 } from '@steeple/console/kit'
-import { AmountFields, bytesOf } from './amount.tsx'
+import { type Amount, AmountFields, bytesOf } from './amount.tsx'
 import { CountingOff, isOff } from './counting-off.tsx'
 import type { Usage } from './quota.tsx'
-import { jumpOf, UNITS, type Unit, unitOf } from './quota-amount.ts'
+import { jumpOf, UNITS, unitOf } from './quota-amount.ts'
 
 const PERIODS = ['day', 'week', 'month', 'none'] as const
 const ACTIONS = ['suspend', 'throttle', 'alert'] as const
@@ -41,9 +41,7 @@ interface TightProps {
 }
 
 /** A quota as it is typed. */
-export interface Wish {
-  readonly amount: string
-  readonly unit: Unit
+export interface Wish extends Amount {
   readonly period: (typeof PERIODS)[number]
   readonly action: (typeof ACTIONS)[number]
   /** kbit/s, for action throttle. */
@@ -141,12 +139,7 @@ export function WishFields({
   const usual = Number(settings?.find(({ key }) => key === 'fair_use.throttle_bps')?.value) / KBIT
   return (
     <>
-      <AmountFields
-        amount={amount}
-        unit={unit}
-        onAmount={(text) => onChange({ amount: text })}
-        onUnit={(value) => onChange({ unit: value })}
-      />
+      <AmountFields amount={amount} unit={unit} onChange={onChange} />
       <Select
         text="quota.period"
         value={period}
@@ -176,12 +169,11 @@ export function WishFields({
 /** Grants more for this period alone. */
 export function TopUpDialog(props: DialogProps) {
   const { usage, onClose, onChanged } = props
-  const [amount, setAmount] = useState('1')
-  const [unit, setUnit] = useState<Unit>(unitOf(usage.quota_bytes ?? UNITS.GB))
+  const [typed, setTyped] = useState<Amount>({ amount: '1', unit: unitOf(usage.quota_bytes ?? UNITS.GB) })
   const now = toppedUp(usage)
   const [seen, setSeen] = useState(now)
   const isStale = seen !== now
-  const added = bytesOf({ amount, unit })
+  const added = bytesOf(typed)
   const jump = useJump(usage.quota_bytes, (usage.quota_bytes ?? 0) + added)
   return (
     <FormDialog
@@ -195,7 +187,7 @@ export function TopUpDialog(props: DialogProps) {
     >
       {({ clear }) => (
         <>
-          <AmountFields amount={amount} unit={unit} onAmount={setAmount} onUnit={setUnit} />
+          <AmountFields {...typed} onChange={(part) => setTyped({ ...typed, ...part })} />
           {jump.question}
           {isStale ? (
             <StaleChoice

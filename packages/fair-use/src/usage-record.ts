@@ -118,7 +118,10 @@ export async function usageRecord(
   const { atMs } = clock.now()
   const span = account ?? clock.calendar.spanOf('month', atMs)
   const endMs = span.endMs ?? Math.max(atMs, span.startMs) + 1
-  const seen = await totalsOf(parts, view.imsi, span.startMs, endMs, tx)
+  const seen =
+    tx === undefined
+      ? await ledger.totals(view.imsi, span.startMs, endMs)
+      : await ledger.totalsIn(tx, view.imsi, span.startMs, endMs)
   const upBytes = account?.upBytes ?? seen.upBytes
   const downBytes = account?.downBytes ?? seen.downBytes
   const known = ledger.knownUntil()
@@ -159,40 +162,18 @@ export async function tagged(
   return { body, headers: { etag: changeTag(await changedPart(reader, imsi), body) } }
 }
 
-type Totals = UsageTotals & { readonly bySource: ReadonlyMap<string, UsageTotals> }
-
-async function totalsOf(
-  { ledger }: FairUseParts,
-  imsi: ImsiHash,
-  fromMs: number,
-  toMs: number,
-  tx: Tx | undefined,
-): Promise<Totals> {
-  return tx === undefined
-    ? await ledger.totals(imsi, fromMs, toMs)
-    : await ledger.totalsIn(tx, imsi, fromMs, toMs)
-}
-
 function quotaPart(account: Account | undefined): Readonly<Record<string, unknown>> {
-  if (account === undefined)
-    return {
-      quota_bytes: null,
-      added_bytes: 0,
-      remaining_bytes: null,
-      over_quota: false,
-      overridden: false,
-      action: null,
-      throttle_bps: null,
-    }
-  const { quota, limitBytes, usedBytes } = account
+  const quota = account?.quota
+  const limitBytes = account?.limitBytes ?? 0
+  const isOver = account?.isOver === true
   return {
-    quota_bytes: quota.quota_bytes,
-    added_bytes: limitBytes - quota.quota_bytes,
-    remaining_bytes: Math.max(0, limitBytes - usedBytes),
-    over_quota: account.isOver,
-    overridden: account.isOver && account.isFree,
-    action: quota.action,
-    throttle_bps: quota.throttle_bps,
+    quota_bytes: quota?.quota_bytes ?? null,
+    added_bytes: limitBytes - (quota?.quota_bytes ?? 0),
+    remaining_bytes: account === undefined ? null : Math.max(0, limitBytes - account.usedBytes),
+    over_quota: isOver,
+    overridden: isOver && account.isFree,
+    action: quota?.action ?? null,
+    throttle_bps: quota?.throttle_bps ?? null,
   }
 }
 

@@ -29,14 +29,14 @@ import { issueAsked, simIssuer } from './issue/issue.ts'
 import { ISSUE_BODY, ISSUE_RESULT, type IssueBody } from './issue/issue-schema.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
-import { coreBreaker, EndBoard, openCuts } from './provision/cut.ts'
+import { coreBreaker, EndBoard, OpenCuts } from './provision/cut.ts'
 import { driftReconciler, slices } from './provision/drift.ts'
 import {
   hssBreaker,
   type OthersInHss,
   othersInHss,
   SURVEY_MS,
-  unfixableSubscribers,
+  UnfixableSubscribers,
 } from './provision/hss-breaker.ts'
 import { ratesReconciler, simReconciler } from './provision/sim-reconciler.ts'
 import { bulkRoute, labelRoute, subscriptionRoute } from './routes/change-routes.ts'
@@ -45,7 +45,7 @@ import { diagnosisRoute, exportRoute, findRoute, readRoutes } from './routes/rea
 import { stateRoutes } from './routes/state-routes.ts'
 import { registerSealed } from './secrets/card.ts'
 import { ICCID_INDEX, iccidBackfill, iccidIndex } from './secrets/iccid-index.ts'
-import { expireDue, moveFeed, simCounters, wantedInHss } from './states/change.ts'
+import { expireDue, MoveFeed, simCounters, wantedInHss } from './states/change.ts'
 import { revokeLater } from './states/revoke-later.ts'
 import { countUnsynced, SIMS, unsyncedSims } from './store/sim-store.ts'
 import { areWordsBuilt, buildWords } from './store/word-store.ts'
@@ -66,7 +66,7 @@ export const plugin: Plugin<SimsConfig> = {
   setup: async (context) => {
     const vault = context.use(vaultRef)
     registerSealed(vault)
-    const unfixable = unfixableSubscribers()
+    const unfixable = new UnfixableSubscribers()
     const parts: SimsParts = {
       context,
       vault,
@@ -75,9 +75,9 @@ export const plugin: Plugin<SimsConfig> = {
       core: coreBreaker(context, vault),
       detaches: new EndBoard(),
       pushes: new EndBoard(),
-      cuts: openCuts(),
+      cuts: new OpenCuts(),
       unfixable,
-      moves: moveFeed(),
+      moves: new MoveFeed(),
       seen: { last: undefined },
       attachedSet: attachedSet(context),
       iccids: iccidIndex(context.db, vault),

@@ -38,7 +38,6 @@ import {
   type SimRow,
   simOf,
   simsOf,
-  simsWithQuota,
   suspendReasonOf,
   unsyncedSims,
 } from './store/sim-store.ts'
@@ -164,6 +163,9 @@ async function labelsOf(reader: Reader, imsis: readonly ImsiHash[]): Promise<Rea
   return labels
 }
 
+const WITH_QUOTA = `select hash as imsi, quota_bytes as "quotaBytes" from sims_sim
+  where quota_bytes is not null and hash > :after and state <> 'revoked' order by hash limit :limit`
+
 /** The service that other plugins see subscribers by. */
 export function subscribers(parts: SimsParts): Subscribers {
   const { context } = parts
@@ -214,11 +216,7 @@ export function subscribers(parts: SimsParts): Subscribers {
     resumeIn: inside('resume'),
     setQuotaIn: async (tx, imsi, quotaBytes) => viewOf(await setQuota(context.db.join(tx), imsi, quotaBytes)),
     capIn: async (tx, imsi, capBps, running) => viewOf(await cap(context.db.join(tx), imsi, capBps, running)),
-    withQuota: async (after, limit) =>
-      (await simsWithQuota(context.db, after, limit)).map(({ hash, quota_bytes }) => ({
-        imsi: hash,
-        quotaBytes: quota_bytes,
-      })),
+    withQuota: async (after, limit) => await context.db.all(WITH_QUOTA, { after, limit }),
     moves: (since, signal) => parts.moves.since(since, signal),
   }
 }

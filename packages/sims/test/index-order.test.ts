@@ -2,7 +2,7 @@ import type { ImsiHash, Reader } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
 import { listSorted } from '../src/find/sorted.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { countUnsynced, foundAfter, lastFirstAttached, unsyncedSims } from '../src/store/sim-store.ts'
+import { countUnsynced, findSims, lastFirstAttached, unsyncedSims } from '../src/store/sim-store.ts'
 
 const order = suite('sims/index-order')
 
@@ -47,7 +47,7 @@ order('finds what waits for the HSS, a label and the SIM seen last by indexes', 
   }
   await unsyncedSims(explaining, 'open5gs')
   await countUnsynced(explaining)
-  await foundAfter(explaining, { label: 'van' }, 10, { issuedAtMs: 1, hash: 'a' })
+  await findSims(explaining, { label: 'van' }, { limit: 10 }, { issuedAtMs: 1, hash: 'a' })
   await lastFirstAttached(explaining)
   const at = { issuedAtMs: 1, hash: 'a' as ImsiHash }
   await listSorted(explaining, {}, 'label', true, 10, { ...at, value: 'van' })

@@ -5,8 +5,7 @@ import { ICCID_END, iccidOf } from '../secrets/iccid-index.ts'
 import { cardsWithIccidEnd, hashesByIccidEnd } from '../store/iccid-store.ts'
 import {
   type FoundSim,
-  foundAfter,
-  foundAmong,
+  findSims,
   hashesByStart,
   type SimFilter,
   type SimPosition,
@@ -205,7 +204,7 @@ async function pickFrom(
 ): Promise<readonly FoundSim[]> {
   const found: FoundSim[] = []
   for (const part of chunksOf([...candidates], ROWS_AT_ONCE)) {
-    const some = await foundAmong(reader, filter, part, after)
+    const some = await findSims(reader, filter, { hashes: part }, after)
     found.push(...some.filter(isFound))
     await nextTurn()
   }
@@ -222,7 +221,7 @@ async function lookThrough(
   const found: FoundSim[] = []
   let after = from
   for (;;) {
-    const some = await foundAfter(reader, filter, ROWS_AT_ONCE, after)
+    const some = await findSims(reader, filter, { limit: ROWS_AT_ONCE }, after)
     found.push(...some.filter(isFound))
     const last = some.at(-1)
     if (found.length >= limit || some.length < ROWS_AT_ONCE || last === undefined)

@@ -38,7 +38,7 @@ import {
   wipeCard,
 } from '../secrets/card.ts'
 import type { IccidMac } from '../secrets/iccid-index.ts'
-import { apnsOf, FRESH, isTaken, type SimRow, takenAmong } from '../store/sim-store.ts'
+import { apnsOf, FRESH, type SimRow, takenAmong } from '../store/sim-store.ts'
 import { type IssueBody, LABEL_CHARACTERS } from './issue-schema.ts'
 
 /** What is to be issued, once the parts of a body fit each other. */
@@ -339,10 +339,10 @@ interface FreeNumber {
 async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Promise<readonly FreeNumber[]> {
   const drawn = new Map<ImsiHash, Imsi>()
   // A network with few numbers left must not keep the service busy for ever.
-  for (let tries = 0; drawn.size < count && tries < count * 20 + 100; tries++) {
-    const imsi = drawImsi(plmn)
-    const hash = imsiHash(imsi)
-    if (!drawn.has(hash) && !(await isTaken(context.db, hash))) drawn.set(hash, imsi)
+  for (let tries = 0; drawn.size < count && tries < count * 20 + 100; tries += count - drawn.size) {
+    const imsis = Array.from({ length: count - drawn.size }, () => drawImsi(plmn))
+    const taken = await takenAmong(context.db, imsis.map(imsiHash))
+    for (const imsi of imsis) if (!taken.has(imsiHash(imsi))) drawn.set(imsiHash(imsi), imsi)
   }
   if (drawn.size < count)
     throw capacityExceeded(
@@ -355,12 +355,7 @@ async function drawImsis({ context }: SimsParts, { count, plmn }: IssuePlan): Pr
 
 async function freeImsis({ context }: SimsParts, imsis: readonly Imsi[]): Promise<readonly FreeNumber[]> {
   const numbers = imsis.map((imsi) => ({ hash: imsiHash(imsi), imsi }))
-  const taken = new Set(
-    await takenAmong(
-      context.db,
-      numbers.map(({ hash }) => hash),
-    ),
-  )
+  const taken = new Set(await takenAmong(context.db, imsis.map(imsiHash)))
   for (const { hash } of numbers) {
     if (taken.has(hash)) throw simExists(hash)
     taken.add(hash)

@@ -1,4 +1,5 @@
 import {
+  allListed,
   capacityExceeded,
   fieldRefused,
   forbidden,
@@ -7,6 +8,7 @@ import {
   policyRef,
   quotaKeeperRef,
   type ReachWish,
+  type Reader,
   type Reply,
   type Request,
   reachKeeperRef,
@@ -26,7 +28,7 @@ import { simRecord, unused } from '../record.ts'
 import { openCard, openImsi, wipeCard } from '../secrets/card.ts'
 import { homeKeysOf, homeNetworkKeys } from '../secrets/suci-info.ts'
 import { noteMoves, transitionSim } from '../states/change.ts'
-import { type CardSim, cardsAmong, cardsOfBatchAfter, SIMS, type SimRow, simOf } from '../store/sim-store.ts'
+import { SIMS, type SimRow, simOf } from '../store/sim-store.ts'
 import { addWords } from '../store/word-store.ts'
 import { viewOf } from '../subscribers.ts'
 import { type DrawnSims, drawSims, type IssuePlan, issuePlan } from './draw-sims.ts'
@@ -265,14 +267,13 @@ export function simIssuer(parts: SimsParts): SimIssuer {
         credentials: () => credentialsOf(vault, row),
       }
     },
-    cards: async (imsis) => (await cardsAmong(context.db, imsis)).map(cardOf),
+    cards: (imsis) => cardsOf(context.db, imsis),
     batch: async (batchId, after, limit) =>
-      (await cardsOfBatchAfter(context.db, batchId, after, limit)).map(cardOf),
+      (await context.db.all<CardSim>(CARDS_OF_BATCH, { batchId, after, limit })).map(cardOf),
     byIccid: async (iccid) => {
       const mac = (await iccids.mac())(iccid)
       const hash = await iccids.holder(context.db, { iccid, mac }, await iccids.indexedTo(context.db))
-      const [card] = hash === undefined ? [] : await cardsAmong(context.db, [hash])
-      return card && cardOf(card)
+      return hash === undefined ? undefined : (await cardsOf(context.db, [hash]))[0]
     },
     homeNetworkKeys: async () =>
       await homeNetworkKeys(context.settings.server.data_dir, homeKeysOf(context.settings)),
@@ -280,6 +281,16 @@ export function simIssuer(parts: SimsParts): SimIssuer {
       await transitionSim(parts, context.db.join(tx), imsi, { action: 'revoke' })
     },
   }
+}
+
+/** What is told of a SIM's card. */
+type CardSim = Pick<SimRow, 'hash' | 'state' | 'label' | 'batch_id' | 'iccid_last4'>
+const CARDS = 'select hash, state, label, batch_id, iccid_last4 from sims_sim where'
+const CARDS_OF_BATCH = `${CARDS} batch_id = :batchId and hash > :after order by hash limit :limit`
+
+/** Cards by the hashes of their SIMs, in no order. */
+async function cardsOf(reader: Reader, hashes: readonly string[]): Promise<readonly SimCard[]> {
+  return (await allListed<CardSim>(reader, 'hash', hashes, (where) => `${CARDS} ${where}`)).map(cardOf)
 }
 
 function cardOf(row: CardSim): SimCard {

@@ -97,42 +97,34 @@ export function coreBreaker(context: Context<SimsConfig>, vault: Vault): CoreBre
   }
 }
 
-/** SIMs that may not be on air and are not known to be off yet. */
-export interface OpenCuts {
-  /** One is still open; since when counts from the first time. */
-  open(hash: string, nowMs: number): void
-  ended(hash: string): void
-  /** The component `kicks`. */
-  health(core: CoreBreaker, nowMs: number): ComponentHealth
-}
-
 /** A cut that takes longer is worth a word: a core that works lets go within a second or two, ms. */
 const LATE_MS = 5_000
 
-export function openCuts(): OpenCuts {
-  const since = new Map<string, number>()
-  return {
-    open: (hash, nowMs) => {
-      if (!since.has(hash)) since.set(hash, nowMs)
-    },
-    ended: (hash) => {
-      since.delete(hash)
-    },
-    health: (core, nowMs) => {
-      if (core.looksOnly()) return { name: 'kicks', kind: 'feature', status: 'ok', detail: LOOKS_ONLY }
-      const problem = core.problem()
-      const late = [...since.values()].filter((atMs) => nowMs - atMs >= LATE_MS)
-      const words = [
-        ...(problem === undefined ? [] : [`the core takes no kicks: ${problem}`]),
-        ...(late.length === 0 ? [] : [lateWords(late, nowMs)]),
-      ]
-      return {
-        name: 'kicks',
-        kind: 'feature',
-        status: words.length === 0 ? 'ok' : 'degraded',
-        detail: words.length === 0 ? 'the core lets go who is cut off' : words.join('; '),
-      }
-    },
+/** SIMs that may not be on air and are not known to be off yet. */
+export class OpenCuts {
+  readonly #since = new Map<string, number>()
+
+  /** One is still open; since when counts from the first time. */
+  open(hash: string, nowMs: number): void {
+    if (!this.#since.has(hash)) this.#since.set(hash, nowMs)
+  }
+
+  ended(hash: string): void {
+    this.#since.delete(hash)
+  }
+
+  /** The component `kicks`. */
+  health(core: CoreBreaker, nowMs: number): ComponentHealth {
+    const about = { name: 'kicks', kind: 'feature' } as const
+    if (core.looksOnly()) return { ...about, status: 'ok', detail: LOOKS_ONLY }
+    const problem = core.problem()
+    const late = [...this.#since.values()].filter((atMs) => nowMs - atMs >= LATE_MS)
+    const words = [
+      ...(problem === undefined ? [] : [`the core takes no kicks: ${problem}`]),
+      ...(late.length === 0 ? [] : [lateWords(late, nowMs)]),
+    ]
+    if (words.length === 0) return { ...about, status: 'ok', detail: 'the core lets go who is cut off' }
+    return { ...about, status: 'degraded', detail: words.join('; ') }
   }
 }
 

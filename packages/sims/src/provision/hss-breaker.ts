@@ -65,53 +65,53 @@ export function othersInHss(parts: Pick<SimsParts, 'context' | 'hss' | 'counters
   }
 }
 
-/** What pushes of one SIM have come to. */
-export interface UnfixableSubscribers {
+/** Pushes without an effect after which a SIM is left alone. */
+const PUSHES_MAX = 3
+
+interface Pushed {
+  readonly generation: number
+  readonly reason: string
+  readonly times: number
+}
+
+/** What pushes of SIMs have come to. */
+export class UnfixableSubscribers {
+  readonly #seen = new Map<string, Pushed>()
+
   /**
    * The HSS holds that SIM otherwise although it was pushed. True when that was so three times in a row for the same
    * reason without a change of the SIM: another push would not help.
    */
-  differs(hash: string, generation: number, reason: string): boolean
+  differs(hash: string, generation: number, reason: string): boolean {
+    const last = this.#seen.get(hash)
+    const isSame = last !== undefined && last.generation === generation && last.reason === reason
+    const times = isSame ? last.times + 1 : 1
+    this.#seen.set(hash, { generation, reason, times })
+    // The first difference was somebody's doing; each further one outlived a push.
+    return times > PUSHES_MAX
+  }
+
   /** The HSS holds it as it should. */
-  fits(hash: string): void
+  fits(hash: string): void {
+    this.#seen.delete(hash)
+  }
+
   /** Another HSS, or one that is back, is worth new tries. */
-  forget(): void
+  forget(): void {
+    this.#seen.clear()
+  }
+
   /** Why a SIM is not pushed any more; undefined while it is. */
-  reasonOf(hash: string, generation: number): string | undefined
+  reasonOf(hash: string, generation: number): string | undefined {
+    const last = this.#seen.get(hash)
+    if (last === undefined || last.generation !== generation || last.times <= PUSHES_MAX) return undefined
+    return `pushed ${PUSHES_MAX} times, and the HSS does not keep it: ${last.reason}`
+  }
+
   /** How many are left alone, and the reason of one of them. */
-  view(): { readonly sims: number; readonly reason: string | undefined }
-}
-
-/** Pushes without an effect after which a SIM is left alone. */
-const PUSHES_MAX = 3
-
-export function unfixableSubscribers(): UnfixableSubscribers {
-  const seen = new Map<
-    string,
-    { readonly generation: number; readonly reason: string; readonly times: number }
-  >()
-  return {
-    differs: (hash, generation, reason) => {
-      const last = seen.get(hash)
-      const isSame = last !== undefined && last.generation === generation && last.reason === reason
-      const times = isSame ? last.times + 1 : 1
-      seen.set(hash, { generation, reason, times })
-      // The first difference was somebody's doing; each further one outlived a push.
-      return times > PUSHES_MAX
-    },
-    fits: (hash) => {
-      seen.delete(hash)
-    },
-    forget: () => seen.clear(),
-    reasonOf: (hash, generation) => {
-      const last = seen.get(hash)
-      if (last === undefined || last.generation !== generation || last.times <= PUSHES_MAX) return undefined
-      return `pushed ${PUSHES_MAX} times, and the HSS does not keep it: ${last.reason}`
-    },
-    view: () => {
-      const left = [...seen.values()].filter(({ times }) => times > PUSHES_MAX)
-      return { sims: left.length, reason: left[0]?.reason }
-    },
+  view(): { readonly sims: number; readonly reason: string | undefined } {
+    const left = [...this.#seen.values()].filter(({ times }) => times > PUSHES_MAX)
+    return { sims: left.length, reason: left[0]?.reason }
   }
 }
 
@@ -162,7 +162,7 @@ const NONE: HssDriver = {
  */
 export function hssBreaker(
   context: Context<SimsConfig>,
-  { reasonOf: unfixable }: Pick<UnfixableSubscribers, 'reasonOf'>,
+  pushed: UnfixableSubscribers,
   onBack: () => void = () => undefined,
 ): HssBreaker {
   /** Why the first call of an outage failed, and the last one: the later ones can be its consequence. */
@@ -174,13 +174,13 @@ export function hssBreaker(
     context.settings.hss.driver === 'none' ? NONE : context.maybe(hssDriverRef)
   const view = (): HssView => {
     const loaded = driver()
-    const problem = first === last ? first : `${first}; now: ${last}`
-    if (loaded !== undefined) return { driver: loaded.name, problem, unfixable }
-    const name = context.settings.hss.driver
+    const name = loaded?.name ?? context.settings.hss.driver
+    const failure = first === last ? first : `${first}; now: ${last}`
+    const absence = `the HSS driver ${name} is not loaded: load its plugin, or set hss.driver`
     return {
       driver: name,
-      problem: `the HSS driver ${name} is not loaded: load its plugin, or set hss.driver`,
-      unfixable,
+      problem: loaded === undefined ? absence : failure,
+      unfixable: (hash, generation) => pushed.reasonOf(hash, generation),
     }
   }
   const restMs = (): number | undefined => {

@@ -120,65 +120,54 @@ export function wantedInHss(state: SubscriberState): 'open' | 'blocked' | 'absen
   return state === 'suspended' ? 'blocked' : 'absent'
 }
 
-/** The newest moves, for others to follow. */
-export interface MoveFeed {
-  add(move: SubscriberMove): void
-  /** The SIMs that have moved since this was asked last; for the one that watches the phones. */
-  takeMoved(): ReadonlySet<ImsiHash>
-  /** See `Subscribers.moves`. */
-  since(cursor: string | undefined, signal: AbortSignal): Promise<SubscriberMoves>
-}
-
 /** Moves that are kept for those who follow. */
 const KEPT = 20_000
 /** Moves of one answer. */
 const MOST = 5_000
 
-/** A feed that begins now. Cursors of another one (before a restart, of another copy) count as a gap. */
-export function moveFeed(): MoveFeed {
-  const epoch = randomBytes(6).toString('hex')
-  const kept: SubscriberMove[] = []
+/** The newest moves, for others to follow; it begins now. Cursors of another one (before a restart, of another copy) count as a gap. */
+export class MoveFeed {
+  readonly #epoch = randomBytes(6).toString('hex')
+  readonly #kept: SubscriberMove[] = []
   /** Number of the first move that is kept; they are numbered from 1. */
-  let first = 1
-  let moved = new Set<ImsiHash>()
-  let news = Promise.withResolvers<void>()
-  const last = (): number => first + kept.length - 1
+  #first = 1
+  #moved = new Set<ImsiHash>()
+  #news = Promise.withResolvers<void>()
 
-  const gap = (): SubscriberMoves => ({ cursor: `${epoch}.${last()}`, moves: [], isGap: true })
-  const placeOf = (cursor: string | undefined): number | undefined => {
-    const [of, number] = (cursor ?? '').split('.')
-    const place = Number(number)
-    return of === epoch && Number.isInteger(place) && place >= first - 1 && place <= last()
-      ? place
-      : undefined
+  get #last(): number {
+    return this.#first + this.#kept.length - 1
   }
 
-  return {
-    add: (move) => {
-      kept.push(move)
-      // The phone of one that was taken over or imported may be on already.
-      moved.add(move.imsi)
-      // Cut in one go now and then: a shift for each move would cost more.
-      if (kept.length > 2 * KEPT) first += kept.splice(0, KEPT).length
-      const told = news
-      news = Promise.withResolvers()
-      told.resolve()
-    },
-    takeMoved: () => {
-      const taken = moved
-      moved = new Set()
-      return taken
-    },
-    since: async (cursor, signal) => {
-      signal.throwIfAborted()
-      const place = placeOf(cursor)
-      if (place === undefined) return gap()
-      while (place === last()) await untilAborted(news.promise, signal)
-      // So much was added while this one slept that its place is gone.
-      if (place < first - 1) return gap()
-      const moves = kept.slice(place + 1 - first, place + 1 - first + MOST)
-      return { cursor: `${epoch}.${place + moves.length}`, moves, isGap: false }
-    },
+  add(move: SubscriberMove): void {
+    this.#kept.push(move)
+    // The phone of one that was taken over or imported may be on already.
+    this.#moved.add(move.imsi)
+    // Cut in one go now and then: a shift for each move would cost more.
+    if (this.#kept.length > 2 * KEPT) this.#first += this.#kept.splice(0, KEPT).length
+    const told = this.#news
+    this.#news = Promise.withResolvers()
+    told.resolve()
+  }
+
+  /** The SIMs that have moved since this was asked last; for the one that watches the phones. */
+  takeMoved(): ReadonlySet<ImsiHash> {
+    const taken = this.#moved
+    this.#moved = new Set()
+    return taken
+  }
+
+  /** See `Subscribers.moves`. */
+  async since(cursor: string | undefined, signal: AbortSignal): Promise<SubscriberMoves> {
+    signal.throwIfAborted()
+    const [of, number] = (cursor ?? '').split('.')
+    const place = of === this.#epoch ? Number(number) : Number.NaN
+    const isKept = (): boolean => place >= this.#first - 1 && place <= this.#last
+    while (isKept() && place === this.#last) await untilAborted(this.#news.promise, signal)
+    // It was never kept, or so much was added while this one slept that its place is gone.
+    if (!isKept() || !Number.isInteger(place))
+      return { cursor: `${this.#epoch}.${this.#last}`, moves: [], isGap: true }
+    const moves = this.#kept.slice(place + 1 - this.#first, place + 1 - this.#first + MOST)
+    return { cursor: `${this.#epoch}.${place + moves.length}`, moves, isGap: false }
   }
 }
 

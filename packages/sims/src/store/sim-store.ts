@@ -254,29 +254,22 @@ const FOUND = ['hash', 'issued_at_ms', 'label', 'msisdn', 'iccid_last4'] as cons
 /** Needs `limit`. */
 export const NEWEST_FIRST = 'order by issued_at_ms desc, hash desc limit :limit'
 
-/** At most `limit` SIMs after `after`, newest first, by the columns of a filter alone. */
-export function foundAfter(
+/** SIMs after `after` by the columns of a filter: at most `limit`, newest first, or those of `hashes`, in no order. */
+export function findSims(
   reader: Reader,
   filter: SimFilter,
-  limit: number,
+  among: { readonly limit: number } | { readonly hashes: readonly string[] },
   after: SimPosition | undefined,
 ): Promise<readonly FoundSim[]> {
   const { where, params } = conditions(filter, after)
-  const sql = `select ${FOUND.join(', ')} from sims_sim ${whereText(where)}${NEWEST_FIRST}`
-  return reader.all<FoundSim>(sql, { ...params, limit })
-}
-
-/** Those of `hashes` that a filter's columns let through and that come after `after`, in no order. */
-export function foundAmong(
-  reader: Reader,
-  filter: SimFilter,
-  hashes: readonly string[],
-  after: SimPosition | undefined,
-): Promise<readonly FoundSim[]> {
-  const { where, params } = conditions(filter, after)
-  const list = listed('hash', hashes)
-  const sql = `select ${FOUND.join(', ')} from sims_sim ${whereText([...where, list.where])}`
-  return reader.all<FoundSim>(sql, { ...params, ...list.params })
+  const columns = `select ${FOUND.join(', ')} from sims_sim`
+  if ('limit' in among)
+    return reader.all<FoundSim>(`${columns} ${whereText(where)}${NEWEST_FIRST}`, { ...params, ...among })
+  const list = listed('hash', among.hashes)
+  return reader.all<FoundSim>(`${columns} ${whereText([...where, list.where])}`, {
+    ...params,
+    ...list.params,
+  })
 }
 
 /** At most `limit` hashes that begin so. */
@@ -326,11 +319,6 @@ const LAST_ATTACHED =
 /** The SIM that was first seen in the core last. */
 export async function lastFirstAttached(reader: Reader): Promise<ImsiHash | undefined> {
   return (await hashList(reader, LAST_ATTACHED, {}))[0]
-}
-
-/** Whether a SIM of that hash is stored. */
-export async function isTaken(reader: Reader, hash: string): Promise<boolean> {
-  return (await reader.get('select hash from sims_sim where hash = :hash', { hash })) !== undefined
 }
 
 /** Those of these hashes that are of stored SIMs. */
@@ -384,18 +372,6 @@ export async function countUnsynced(
 /** The SIMs whose phones may have other rates than they should. */
 export function unreachedHashes(reader: Reader): Promise<readonly ImsiHash[]> {
   return hashList(reader, 'select hash from sims_sim where reach is not null', {})
-}
-
-const WITH_QUOTA = `select hash, quota_bytes from sims_sim
-  where quota_bytes is not null and hash > :after and state <> 'revoked' order by hash limit :limit`
-
-/** At most `limit` SIMs behind `after` that have a quota and are not revoked. Not checked. */
-export function simsWithQuota(
-  reader: Reader,
-  after: string,
-  limit: number,
-): Promise<readonly { readonly hash: ImsiHash; readonly quota_bytes: number }[]> {
-  return reader.all(WITH_QUOTA, { after, limit })
 }
 
 /** What of a SIM is compared with its subscriber in an HSS. */
@@ -454,27 +430,6 @@ export async function expiredHashes(
   for (const state of ['issued', 'in-use', 'suspended'])
     found.push(...(await hashList(reader, DUE, { state, now: nowMs, limit })))
   return found
-}
-
-/** What is told of a SIM's card. */
-export type CardSim = Pick<SimRow, 'hash' | 'state' | 'label' | 'batch_id' | 'iccid_last4'>
-const CARDS = 'select hash, state, label, batch_id, iccid_last4 from sims_sim where'
-
-/** Cards by the hashes of their SIMs, in no order. */
-export function cardsAmong(reader: Reader, hashes: readonly string[]): Promise<readonly CardSim[]> {
-  return allListed<CardSim>(reader, 'hash', hashes, (where) => `${CARDS} ${where}`)
-}
-
-const CARDS_OF_BATCH = `${CARDS} batch_id = :batch_id and hash > :after order by hash limit :limit`
-
-/** At most `limit` cards of a batch or an import behind a hash, by hash. */
-export function cardsOfBatchAfter(
-  reader: Reader,
-  batchId: string,
-  after: string,
-  limit: number,
-): Promise<readonly CardSim[]> {
-  return reader.all<CardSim>(CARDS_OF_BATCH, { batch_id: batchId, after, limit })
 }
 
 /** What `read` gives; undefined for a row that fails its checksum, or does not open: it waits until somebody has mended it. */

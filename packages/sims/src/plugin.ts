@@ -6,8 +6,6 @@ import {
   hssDriverRef,
   msFromDuration,
   type Plugin,
-  type Route,
-  route,
   simIssuerRef,
   simProvisioningRef,
   simRegisterRef,
@@ -25,8 +23,7 @@ import { BATCHES, removeOldFiles } from './batches.ts'
 import type { SimsConfig } from './config.ts'
 import { importRoute } from './import/import-route.ts'
 import { OPEN_IMPORTS, sweepImports } from './import/open-imports.ts'
-import { issueAsked, simIssuer } from './issue/issue.ts'
-import { ISSUE_BODY, ISSUE_RESULT, type IssueBody } from './issue/issue-schema.ts'
+import { issueRoute, simIssuer } from './issue/issue.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { DRIFT_RESOURCE, SIM_RESOURCE, type SimsParts } from './parts.ts'
 import { coreBreaker, EndBoard, OpenCuts } from './provision/cut.ts'
@@ -66,17 +63,16 @@ export const plugin: Plugin<SimsConfig> = {
   setup: async (context) => {
     const vault = context.use(vaultRef)
     registerSealed(vault)
-    const unfixable = new UnfixableSubscribers()
     const parts: SimsParts = {
       context,
       vault,
       counters: simCounters(context.metrics, formatPlmn(context.settings.plmn)),
-      hss: hssBreaker(context, unfixable, () => void pushAll(parts)),
+      hss: hssBreaker(context, () => void pushAll(parts)),
       core: coreBreaker(context, vault),
       detaches: new EndBoard(),
       pushes: new EndBoard(),
       cuts: new OpenCuts(),
-      unfixable,
+      unfixable: new UnfixableSubscribers(),
       moves: new MoveFeed(),
       seen: { last: undefined },
       attachedSet: attachedSet(context),
@@ -208,35 +204,4 @@ async function hssHealth(parts: SimsParts, others: string): Promise<ComponentHea
     status: !isWaiting && failed === 0 && unfixable.sims === 0 ? 'ok' : 'degraded',
     detail: problem === undefined ? `${driver}: ${counts}` : `${driver}: ${problem}; ${counts}`,
   }
-}
-
-/** `POST /v1/sims` */
-function issueRoute(parts: SimsParts): Route {
-  return route<unknown, unknown, IssueBody | undefined>({
-    method: 'POST',
-    path: '/v1/sims',
-    role: 'sim:issuer',
-    example: { count: 10, label: 'harbour' },
-    summary: 'Issue SIMs',
-    description:
-      'The answer means that the SIMs are durable; provisioning follows by itself and is shown per SIM. The limit ' +
-      'sim_issue counts SIMs, not requests. With replaces it counts against sim_revoke as well and needs sim:admin, ' +
-      'unless the same principal has issued the replaced SIM within the last hour.',
-    schema: { body: ISSUE_BODY, response: ISSUE_RESULT, status: 201 },
-    errors: [
-      'validation_failed',
-      'plmn_mismatch',
-      'sim_exists',
-      'sim_not_found',
-      'sim_state_conflict',
-      'sim_swap_cooldown',
-      'capacity_exceeded',
-      'forbidden',
-      'node_state_conflict',
-      'rate_limited',
-    ],
-    audit: 'sim.issue',
-    rateLimit: { name: 'sim_issue', cost: (body: IssueBody | undefined) => body?.count ?? 1 },
-    handle: (request) => issueAsked(parts, request),
-  })
 }

@@ -9,19 +9,10 @@ import {
   timestampOrNull,
   type UsedOfQuota,
 } from '@steeple/contracts'
-import { type AttachState, attachStateOf } from './attach/attach-state.ts'
+import { type AttachState, attachStatesOf, newAttachState } from './attach/attach-state.ts'
 import type { SimsParts } from './parts.ts'
 import { isPhoneLeft } from './provision/cut.ts'
 import { apnsOf, type SimRow, suspendReasonOf } from './store/sim-store.ts'
-
-export interface HssView {
-  /** The driver's name, or the one that the configuration asks for. */
-  readonly driver: string
-  /** Why nothing can be pushed now; undefined while nothing is known to be in the way. */
-  readonly problem: string | undefined
-  /** Why that SIM is not pushed any more although the HSS holds it otherwise; undefined for all others. */
-  unfixable(hash: string, generation: number): string | undefined
-}
 
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] }
 const NULLABLE_INTEGER: JsonSchema = { type: ['integer', 'null'] }
@@ -117,23 +108,35 @@ export async function usageOf({ context }: SimsParts, rows: readonly SimRow[], t
 }
 
 /**
- * One SIM as answered, with its phone and its usage: inside of `tx` as the core was last seen, otherwise the core is asked anew when
+ * SIMs as answered, with their phones and their usage: inside of `tx` as the core was last seen, otherwise the core is asked anew when
  * it was not asked a moment ago.
  */
-export async function recordOf(parts: SimsParts, row: SimRow, tx?: Tx): Promise<SimRecord> {
+export async function recordsOf(
+  parts: SimsParts,
+  rows: readonly SimRow[],
+  tx?: Tx,
+): Promise<readonly SimRecord[]> {
   const { context, attachedSet } = parts
   const attached = tx === undefined ? await attachedSet.fresh() : attachedSet.now()
-  const attachState = await attachStateOf(tx ?? context.db, row, attached)
-  const used = await usageOf(parts, [row], tx)
-  return simRecord(row, parts.hss.view(), attachState, used(row))
+  const attachStates = await attachStatesOf(tx ?? context.db, rows, attached)
+  const used = await usageOf(parts, rows, tx)
+  return rows.map((row) =>
+    simRecord(parts, row, attachStates.get(row.hash) ?? newAttachState(parts), used(row)),
+  )
+}
+
+/** The same of one SIM. */
+export async function recordOf(parts: SimsParts, row: SimRow, tx?: Tx): Promise<SimRecord> {
+  const [record = {}] = await recordsOf(parts, [row], tx)
+  return record
 }
 
 type SimRecord = Readonly<Record<string, unknown>>
 
 /** A SIM as answered: no secret, no raw IMSI. */
 export function simRecord(
+  parts: SimsParts,
   row: SimRow,
-  hss: HssView,
   attachState: AttachState,
   { usedBytes, limitBytes }: UsedOfQuota,
 ): SimRecord {
@@ -158,7 +161,7 @@ export function simRecord(
     ambr: { downlink_bps: row.downlink_bps, uplink_bps: row.uplink_bps },
     msisdn: row.msisdn,
     replaces: row.replaces,
-    provisioning: provisioningOf(row, hss),
+    provisioning: provisioningOf(parts, row),
   }
 }
 
@@ -172,17 +175,20 @@ export function changedPart(row: SimRow): readonly unknown[] {
 }
 
 /** What the HSS holds of a SIM, as far as it is known. */
-export function provisioningOf(row: SimRow, hss: HssView): Readonly<Record<string, unknown>> {
-  const isForeign = row.hss_status === 'synced' && hss.driver !== 'none' && row.hss_driver !== hss.driver
-  const unfixable = row.hss_status === 'synced' ? hss.unfixable(row.hash, row.generation) : undefined
+export function provisioningOf(
+  { hss, unfixable: pushed }: SimsParts,
+  row: SimRow,
+): Readonly<Record<string, unknown>> {
+  const { driver, problem } = hss.view()
+  const isForeign = row.hss_status === 'synced' && driver !== 'none' && row.hss_driver !== driver
+  const unfixable = row.hss_status === 'synced' ? pushed.reasonOf(row.hash, row.generation) : undefined
   const status = isForeign ? 'pending' : unfixable === undefined ? row.hss_status : 'failed'
-  const reason = status === 'synced' ? null : (unfixable ?? row.hss_error ?? hss.problem ?? null)
+  const reason = status === 'synced' ? null : (unfixable ?? row.hss_error ?? problem ?? null)
   return {
     status,
-    driver: hss.driver,
+    driver,
     last_error: reason,
     synced_at: isForeign ? null : timestampOrNull(row.hss_synced_at_ms),
-    waits_for:
-      status === 'synced' ? null : isPhoneLeft(row) ? 'phone' : hss.problem === undefined ? null : 'hss',
+    waits_for: status === 'synced' ? null : isPhoneLeft(row) ? 'phone' : problem === undefined ? null : 'hss',
   }
 }

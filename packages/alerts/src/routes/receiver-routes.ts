@@ -7,6 +7,7 @@ import {
   type MutationTx,
   objectSchema,
   ok,
+  type Reader,
   type Route,
   recordSchema,
   route,
@@ -31,7 +32,7 @@ import { untakenBy } from '../webhooks/health.ts'
 import { refuseUseless } from '../webhooks/judge.ts'
 import { isSigningSecret, SIGNING_SECRET } from '../webhooks/secret-file.ts'
 import { opened, sealOf, storedTarget, type Target } from '../webhooks/target.ts'
-import { TEST_SCHEMA, type TestBody, testOf } from './webhook-routes.ts'
+import { TEST_SCHEMA, type TestBody, testOf, UNTAKEN } from './webhook-routes.ts'
 
 interface NameParams {
   readonly name: string
@@ -104,9 +105,7 @@ const RECEIVER_SCHEMA = recordSchema({
     description:
       'The other fields of its kind, without secrets. Shown to admins, of receivers that were added here.',
   },
-  waiting: { type: 'integer', description: 'Messages that are still to be taken.' },
-  parked: { type: 'integer', description: 'Messages that were not taken for a day.' },
-  last_error: { type: ['string', 'null'], description: 'Why one of them was not taken.' },
+  ...UNTAKEN,
 })
 const ERRORS = ['validation_failed', 'store_corrupt'] as const
 
@@ -177,7 +176,7 @@ function addRoute(parts: AlertParts, vault: Vault): Route {
     audit: 'alert.receiver.add',
     handle: async (request) => {
       const { name, kind, ...given } = request.body
-      const row = await rowOf({ name, kind, given, before: undefined }, vault)
+      const row = await rowOf(vault, name, kind, given)
       return await request.mutate(name, async (tx) => {
         const db = parts.context.db.join(tx)
         if ((await parts.targets(db)).some((one) => one.name === name)) throw receiverExists(name)
@@ -213,7 +212,7 @@ function changeRoute(parts: AlertParts, vault: Vault): Route {
         const before = await addedRow(parts, db, name)
         const kind = KINDS.find((one) => one === before.kind)
         if (kind === undefined) throw receiverNotFound(name)
-        const row = await rowOf({ name, kind, given: request.body, before }, vault)
+        const row = await rowOf(vault, name, kind, request.body, before)
         await RECEIVERS.put(db, row)
         return { body: await written(parts, tx, row, vault) }
       })
@@ -245,10 +244,8 @@ function removeRoute(parts: AlertParts): Route {
   })
 }
 
-type Handle = ReturnType<AlertParts['context']['db']['join']>
-
 /** The row of a receiver that was added here. */
-async function addedRow(parts: AlertParts, db: Handle, name: string): Promise<ReceiverRow> {
+async function addedRow(parts: AlertParts, db: Reader, name: string): Promise<ReceiverRow> {
   const row = await RECEIVERS.find(db, { name })
   if (row !== undefined) return row
   const isOfFile = (await parts.targets(db)).some((one) => one.name === name)
@@ -298,21 +295,27 @@ async function recordsOf(
   )
 }
 
-interface Given {
-  readonly name: string
-  readonly kind: Kind
-  readonly given: ChangeBody
-  /** What it was before, if it was there. */
-  readonly before: ReceiverRow | undefined
-}
-
 /** The row of what was given. Throws `validation_failed`, which names what is wrong with which field. */
-async function rowOf({ name, kind, given, before }: Given, vault: Vault): Promise<ReceiverRow> {
+async function rowOf(
+  vault: Vault,
+  name: string,
+  kind: Kind,
+  given: ChangeBody,
+  before?: ReceiverRow,
+): Promise<ReceiverRow> {
   const { min_severity = 'warning', resolved = true, allow_private = false, link, ...fields } = given
   const kept = before === undefined ? {} : keptSecrets(before, fields, vault)
   const values = valuesOf(kind, { ...kept, ...fields })
   const server = serverOf(kind, values).href
-  if (before !== undefined) refuseElsewhere(before, { kind, values, server, kept })
+  const names = Object.keys(kept)
+  // Nobody learns a secret by sending it to a server of their own, or in the clear.
+  if (before !== undefined && names.length > 0 && isElsewhere(before, kind, { ...values, server }))
+    throw refused(
+      names.map((secret) => ({
+        pointer: `/${secret}`,
+        message: `enter ${secret} again, since it would be sent to another server`,
+      })),
+    )
   const { settings, secrets } = partsOf(kind, values)
   const plain = Buffer.from(JSON.stringify(secrets))
   const row: ReceiverRow = {
@@ -378,27 +381,10 @@ function keptSecrets(before: ReceiverRow, given: Values, vault: Vault): Readonly
   }
 }
 
-/** Nobody learns a secret by sending it to a server of their own, or in the clear. Throws `validation_failed`. */
-function refuseElsewhere(
-  before: ReceiverRow,
-  now: {
-    readonly kind: Kind
-    readonly values: Values
-    readonly server: string
-    readonly kept: Readonly<Record<string, string>>
-  },
-): void {
-  const { kind, values, server, kept } = now
-  const wasEncrypted = isEncrypted(kind, {
-    ...(JSON.parse(before.settings) as Values),
-    server: before.server,
-  })
-  if (server === before.server && wasEncrypted === isEncrypted(kind, { ...values, server })) return
-  const details = Object.keys(kept).map((name) => ({
-    pointer: `/${name}`,
-    message: `enter ${name} again, since it would be sent to another server`,
-  }))
-  if (details.length > 0) throw refused(details)
+/** Whether another server gets what is sent, or the same in the clear or no longer so. */
+function isElsewhere(before: ReceiverRow, kind: Kind, now: Values): boolean {
+  const was = { ...(JSON.parse(before.settings) as Values), server: before.server }
+  return now.server !== was.server || isEncrypted(kind, was) !== isEncrypted(kind, now)
 }
 
 function refused(details: readonly ErrorDetail[]): Error {

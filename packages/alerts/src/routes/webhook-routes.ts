@@ -32,12 +32,12 @@ const webhookNotFound: ErrorFactory = defineError(
   404,
   'there is no receiver %s; use one of: %s',
 )
-const WEBHOOK_SCHEMA = recordSchema({
-  name: TEXT,
+/** What a receiver has not taken: see `untakenBy`. */
+export const UNTAKEN: Readonly<Record<string, JsonSchema>> = {
   waiting: { ...COUNT, description: 'Messages that are still to be taken.' },
   parked: { ...COUNT, description: 'Messages that were not taken for a day.' },
   last_error: { type: ['string', 'null'], description: 'Why one of them was not taken.' },
-})
+}
 const TESTED: Readonly<Record<string, JsonSchema>> = {
   id: { ...TEXT, description: 'webhook-id of the message.' },
   delivered: { type: 'boolean' },
@@ -59,7 +59,7 @@ export function webhookRoutes(parts: AlertParts): readonly Route[] {
       schema: {
         response: recordSchema({
           enabled: { type: 'boolean', description: 'Whether rules are looked at (alerts.enabled).' },
-          webhooks: { type: 'array', items: WEBHOOK_SCHEMA },
+          webhooks: { type: 'array', items: recordSchema({ name: TEXT, ...UNTAKEN }) },
         }),
       },
       handle: async () => ok({ enabled: parts.context.config.enabled, webhooks: await webhooksOf(parts) }),

@@ -365,25 +365,20 @@ function armCommands(context: Context, parts: ArmParts): ArmCommands {
       })
       context.log.error({ profile: arm.profileId, reasons }, 'TX disarmed because its legal basis is gone')
     },
-    changeLicense: licenseChange(context, memory),
-  }
-}
-
-/** See `TxControl.changeLicense`. */
-function licenseChange(context: Context, memory: GateMemory): ArmCommands['changeLicense'] {
-  return async (tx, before, after, by) => {
-    const [old, next] = [before.spectrum.license, after.spectrum.license]
-    if (old.reference === next.reference && old.holder === next.holder) return
-    const arm = await currentArm(tx)
-    // One that is about to end keeps its name: the note of its disarm has it.
-    if (arm === undefined || memory.unstored !== undefined) return
-    const atMs = context.clock.nowMs()
-    await endArm(tx, arm, { atMs, by, reason: 'another license' })
-    const changed: Arm = { ...arm, intervalId: randomUUID(), armedAtMs: atMs, armedBy: by }
-    await startArm(tx, changed, next)
-    tx.afterCommit(() => {
-      memory.lastArm = changed
-    })
+    changeLicense: async (tx, before, after, by) => {
+      const [old, next] = [before.spectrum.license, after.spectrum.license]
+      if (old.reference === next.reference && old.holder === next.holder) return
+      const arm = await currentArm(tx)
+      // One that is about to end keeps its name: the note of its disarm has it.
+      if (arm === undefined || memory.unstored !== undefined) return
+      const atMs = context.clock.nowMs()
+      await endArm(tx, arm, { atMs, by, reason: 'another license' })
+      const changed: Arm = { ...arm, intervalId: randomUUID(), armedAtMs: atMs, armedBy: by }
+      await startArm(tx, changed, next)
+      tx.afterCommit(() => {
+        memory.lastArm = changed
+      })
+    },
   }
 }
 

@@ -45,8 +45,8 @@ function stateCheck(row: Facts['row'], { attached, lastSeenAtMs }: AttachState):
 }
 
 /** Whether the HSS was told of it. */
-function provisioningCheck({ hss }: SimsParts, row: SimRow): Found {
-  const { status, driver, last_error: reason } = provisioningOf(row, hss.view())
+function provisioningCheck(parts: SimsParts, row: SimRow): Found {
+  const { status, driver, last_error: reason } = provisioningOf(parts, row)
   const why = typeof reason === 'string' ? `: ${reason}` : ''
   if (status === 'synced') return fine(`it is written to the subscriber database (${driver})`)
   if (status === 'failed')
@@ -55,7 +55,7 @@ function provisioningCheck({ hss }: SimsParts, row: SimRow): Found {
       'correct what the reason names; it is tried again within a minute',
     )
   const detail = `it is not written to the subscriber database (${driver}) yet${why}`
-  const isAway = hss.view().problem !== undefined
+  const isAway = parts.hss.view().problem !== undefined
   // Its state keeps it off already, and blocking it first and removing it then takes a moment.
   if (wantedInHss(row.state) !== 'open')
     return doubtful(detail, isAway ? 'mend the way to the HSS: svc health, svc doctor' : null)

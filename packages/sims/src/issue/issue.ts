@@ -11,7 +11,9 @@ import {
   type Reader,
   type Reply,
   type Request,
+  type Route,
   reachKeeperRef,
+  route,
   type SimCard,
   type SimCredentials,
   type SimIssuer,
@@ -32,7 +34,7 @@ import { SIMS, type SimRow, simOf } from '../store/sim-store.ts'
 import { addWords } from '../store/word-store.ts'
 import { viewOf } from '../subscribers.ts'
 import { type DrawnSims, drawSims, type IssuePlan, issuePlan } from './draw-sims.ts'
-import { ISSUE_BODY, type IssueBody } from './issue-schema.ts'
+import { ISSUE_BODY, ISSUE_RESULT, type IssueBody } from './issue-schema.ts'
 
 const HOUR_MS = 3_600_000
 /** Specification, Limits: the cool-down while no policy is loaded. */
@@ -125,22 +127,48 @@ async function prepareIssue(parts: SimsParts, body: IssueBody, asker: Asker): Pr
   }
 }
 
-/**
- * Issues SIMs: their rows are durable before the answer. Their cards are made from the rows when they are exported.
- * Throws `validation_failed`, `plmn_mismatch`, `sim_exists`, `sim_not_found`, `sim_swap_cooldown`, `capacity_exceeded`,
- * `forbidden` and `rate_limited` for a SIM that may not be replaced.
- */
-export async function issueAsked(
+/** `POST /v1/sims` */
+export function issueRoute(parts: SimsParts): Route {
+  return route<unknown, unknown, IssueBody | undefined>({
+    method: 'POST',
+    path: '/v1/sims',
+    role: 'sim:issuer',
+    example: { count: 10, label: 'harbour' },
+    summary: 'Issue SIMs',
+    description:
+      'The answer means that the SIMs are durable; provisioning follows by itself and is shown per SIM. The limit ' +
+      'sim_issue counts SIMs, not requests. With replaces it counts against sim_revoke as well and needs sim:admin, ' +
+      'unless the same principal has issued the replaced SIM within the last hour.',
+    schema: { body: ISSUE_BODY, response: ISSUE_RESULT, status: 201 },
+    errors: [
+      'validation_failed',
+      'plmn_mismatch',
+      'sim_exists',
+      'sim_not_found',
+      'sim_state_conflict',
+      'sim_swap_cooldown',
+      'capacity_exceeded',
+      'forbidden',
+      'node_state_conflict',
+      'rate_limited',
+    ],
+    audit: 'sim.issue',
+    rateLimit: { name: 'sim_issue', cost: (body: IssueBody | undefined) => body?.count ?? 1 },
+    handle: (request) => issue(parts, request),
+  })
+}
+
+/** Issues SIMs: their rows are durable before the answer. Their cards are made from the rows when they are exported. */
+async function issue(
   parts: SimsParts,
   request: Request<unknown, unknown, IssueBody | undefined>,
 ): Promise<Reply> {
-  const issue = await prepareIssue(parts, request.body ?? {}, request)
-  const { plan, drawn } = issue
+  const { plan, drawn, issueIn } = await prepareIssue(parts, request.body ?? {}, request)
   const { rows, batch } = drawn
   const [first] = rows
   const target = plan.count === 1 && first !== undefined ? first.hash : batch.id
   return await request.mutate(target, async (tx) => {
-    tx.audit({ detail: await issue.issueIn(tx) })
+    tx.audit({ detail: await issueIn(tx) })
     tx.event({ type: 'sim.issue', subject: first?.hash ?? batch.id, data: factsOf(plan, drawn) })
     return {
       status: 201,
@@ -152,7 +180,7 @@ export async function issueAsked(
           imsi_sha256_12: first?.hash ?? '',
           expires_at: new Date(plan.expiresAtMs).toISOString(),
         },
-        sims: rows.map((row) => simRecord(row, parts.hss.view(), newAttachState(parts), unused(row))),
+        sims: rows.map((row) => simRecord(parts, row, newAttachState(parts), unused(row))),
       },
     }
   })

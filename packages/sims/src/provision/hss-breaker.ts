@@ -13,7 +13,6 @@ import {
 import { safeText } from '@steeple/telecom'
 import type { SimsConfig } from '../config.ts'
 import type { SimsParts } from '../parts.ts'
-import type { HssView } from '../record.ts'
 import { countUnsynced, type SimRow } from '../store/sim-store.ts'
 
 /** How often everybody whom the HSS holds is counted: it reads all of its subscribers for that. */
@@ -119,7 +118,8 @@ export class UnfixableSubscribers {
 export interface HssBreaker {
   /** The driver to push with; undefined while the configured one is not loaded. */
   driver(): HssDriver | undefined
-  view(): HssView
+  /** The driver's name, or the one that the configuration asks for; and why nothing can be pushed now, as far as that is known. */
+  view(): { readonly driver: string; readonly problem: string | undefined }
   /** While there is no driver or the HSS is away: how long to leave it alone, ms; 0 when it may be tried. */
   readonly restMs: () => number | undefined
   /** The outcome of what the HSS could not take: look again after the rest, for this reason or for what is the matter with the HSS. */
@@ -160,11 +160,7 @@ const NONE: HssDriver = {
  * The breaker of a context. One for all reconcilers, so that a dead HSS is asked by one call at a time only. `onBack` is
  * called when an HSS that was away has answered.
  */
-export function hssBreaker(
-  context: Context<SimsConfig>,
-  pushed: UnfixableSubscribers,
-  onBack: () => void = () => undefined,
-): HssBreaker {
+export function hssBreaker(context: Context<SimsConfig>, onBack: () => void = () => undefined): HssBreaker {
   /** Why the first call of an outage failed, and the last one: the later ones can be its consequence. */
   let first: string | undefined
   let last: string | undefined
@@ -172,16 +168,12 @@ export function hssBreaker(
   let restsUntilMs = 0
   const driver = (): HssDriver | undefined =>
     context.settings.hss.driver === 'none' ? NONE : context.maybe(hssDriverRef)
-  const view = (): HssView => {
+  const view: HssBreaker['view'] = () => {
     const loaded = driver()
     const name = loaded?.name ?? context.settings.hss.driver
     const failure = first === last ? first : `${first}; now: ${last}`
     const absence = `the HSS driver ${name} is not loaded: load its plugin, or set hss.driver`
-    return {
-      driver: name,
-      problem: loaded === undefined ? absence : failure,
-      unfixable: (hash, generation) => pushed.reasonOf(hash, generation),
-    }
+    return { driver: name, problem: loaded === undefined ? absence : failure }
   }
   const restMs = (): number | undefined => {
     if (driver() === undefined) return ABSENT_MS

@@ -162,15 +162,17 @@ export function bulkRoute(parts: SimsParts): Route {
     handle: async (request) => {
       const { body } = request
       const role = ROLES[body.action]
-      const isAllowed = request.principal.roles.has(role)
-      if (isAllowed) checkParts(parts, body)
-      if (isAllowed && body.dry_run === true) {
-        found.set(body, 0)
-        return ok(await dryRun(parts, body))
-      }
-      const { ids, next } = isAllowed ? await idsOf(parts, body) : { ids: [], next: null }
-      found.set(body, isAllowed ? ids.length : 0)
-      const reply = await change(parts, request, ids, isAllowed ? undefined : role)
+      found.set(body, 0)
+      // The refusal is audited with the mutation.
+      if (!request.principal.roles.has(role))
+        return await request.mutate(`sims:${body.action}`, async () => {
+          throw forbidden(role)
+        })
+      checkParts(parts, body)
+      if (body.dry_run === true) return ok(await dryRun(parts, body))
+      const { ids, next } = await idsOf(parts, body)
+      found.set(body, ids.length)
+      const reply = await change(parts, request, ids)
       return { ...reply, body: { ...Object(reply.body), next } }
     },
   })
@@ -219,12 +221,10 @@ async function idsOf(
   throw fieldRefused('/filter', `matches more than ${MOST} SIMs; narrow it, or set limit`)
 }
 
-/** `missing`: the role that the principal lacks; the refusal is audited with the mutation. */
 async function change(
   parts: SimsParts,
   request: Request<unknown, WaitQuery, BulkBody>,
   ids: readonly ImsiHash[],
-  missing: Role | undefined,
 ): Promise<Reply> {
   const { body, signal } = request
   const { action } = body
@@ -238,7 +238,6 @@ async function change(
   let off: readonly ImsiHash[] = []
   try {
     const reply = await request.mutate(`sims:${action}`, async (tx) => {
-      if (missing !== undefined) throw forbidden(missing)
       const results: BulkResult[] = []
       const step = changeOf(body)
       for (const hash of ids) {

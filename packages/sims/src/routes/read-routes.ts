@@ -16,19 +16,17 @@ import {
 } from '@steeple/contracts'
 import { imsiHash, parseIccid, parseImsi } from '@steeple/telecom'
 import { inCoreOf } from '../adopt/foreign.ts'
-import { attachStatesOf, newAttachState } from '../attach/attach-state.ts'
 import { diagnose } from '../diagnosis/diagnose.ts'
 import { hashesByLongIccidEnd } from '../find/search.ts'
 import { SORT_VALUES } from '../find/sorted.ts'
 import type { SimsParts } from '../parts.ts'
 import {
   changedPart,
-  type HssView,
   provisioningOf,
   recordOf,
+  recordsOf,
   SHOWN_SIM_SCHEMA,
   SIM_SCHEMA,
-  simRecord,
   type UsedBytes,
   usageOf,
 } from '../record.ts'
@@ -50,7 +48,7 @@ type Cell = string | number | null
 
 const COLUMNS: readonly (readonly [
   name: string,
-  cell: (row: SimRow, hss: HssView, used: UsedBytes) => Cell,
+  cell: (row: SimRow, parts: SimsParts, used: UsedBytes) => Cell,
 ])[] = [
   ['imsi_sha256_12', (row) => row.hash],
   ['state', (row) => row.state],
@@ -67,8 +65,8 @@ const COLUMNS: readonly (readonly [
   ['downlink_bps', (row) => row.downlink_bps],
   ['uplink_bps', (row) => row.uplink_bps],
   ['quota_bytes', (row) => row.quota_bytes],
-  ['usage_bytes', (row, _hss, used) => used(row).usedBytes],
-  ['provisioning', (row, hss) => String(provisioningOf(row, hss).status)],
+  ['usage_bytes', (row, _parts, used) => used(row).usedBytes],
+  ['provisioning', (row, parts) => String(provisioningOf(parts, row).status)],
 ]
 
 /** `GET /v1/sims/export` */
@@ -100,8 +98,7 @@ async function* csv(parts: SimsParts, filter: SimFilter): AsyncGenerator<string>
   for (;;) {
     const rows = await matching(parts, filter, CHUNK, after)
     const used = await usageOf(parts, rows)
-    const view = parts.hss.view()
-    yield head + rows.map((row) => csvLine(COLUMNS.map(([, cell]) => cell(row, view, used)))).join('')
+    yield head + rows.map((row) => csvLine(COLUMNS.map(([, cell]) => cell(row, parts, used)))).join('')
     head = ''
     const last = rows.at(-1)
     if (rows.length < CHUNK || last === undefined) return
@@ -173,16 +170,6 @@ export function readRoutes(parts: SimsParts): readonly Route[] {
   ]
 }
 
-/** SIMs as answered, with what is known of their phones. */
-async function simRecords(parts: SimsParts, rows: readonly SimRow[]): Promise<readonly object[]> {
-  const attachStates = await attachStatesOf(parts.context.db, rows, await parts.attachedSet.fresh())
-  const used = await usageOf(parts, rows)
-  const view = parts.hss.view()
-  return rows.map((row) =>
-    simRecord(row, view, attachStates.get(row.hash) ?? newAttachState(parts), used(row)),
-  )
-}
-
 async function simPage(parts: SimsParts, query: ListQuery, page: Page): Promise<object> {
   const filter = filterFrom(query)
   const total = (await countMatching(parts, filter)) ?? null
@@ -190,7 +177,7 @@ async function simPage(parts: SimsParts, query: ListQuery, page: Page): Promise<
     ? newestPage(parts, filter, page)
     : sortedPage(parts, filter, query.sort, page))
   return {
-    sims: await simRecords(parts, rows),
+    sims: await recordsOf(parts, rows),
     next_cursor: next === undefined ? null : page.cursor(next),
     total,
   }
@@ -313,7 +300,7 @@ async function find(parts: SimsParts, body: FindBody): Promise<Reply> {
   const hashes = [...first].filter((hash) => others.every((set) => set.has(hash))).slice(0, MOST)
   const rows = await simsOf(parts.context.db, hashes)
   const found = rows.filter(({ msisdn }) => body.msisdn === undefined || msisdn === body.msisdn)
-  return ok({ sims: await simRecords(parts, found) })
+  return ok({ sims: await recordsOf(parts, found) })
 }
 
 function byImsi(digits: string): ReadonlySet<string> {

@@ -4,6 +4,7 @@ import {
   type Collector,
   type Context,
   eachPaced,
+  jsonIn,
   type Volume,
 } from '@steeple/contracts'
 import type { TapSnapshot, TapStats, UpfTap } from './upf-tap.ts'
@@ -156,15 +157,10 @@ function lostSince({ generation, lost, began }: TapSnapshot, position: Position 
 
 /** A position that this collector has given; undefined for anything else: then all that is there counts. */
 function positionFrom(text: string | undefined): Position | undefined {
-  if (text === undefined) return undefined
-  try {
-    // It was written below, and kept as it was.
-    const found = JSON.parse(text) as Partial<Position>
-    const { generation, isFinal, lost, carried, atMs, isBeginning } = found
-    if (generation === undefined || lost === undefined || carried === undefined || atMs === undefined)
-      return undefined
-    return { generation, isFinal: isFinal === true, lost, carried, atMs, isBeginning: isBeginning === true }
-  } catch {
+  // It was written below, and kept as it was.
+  const found: Partial<Position> = Object(jsonIn(text ?? ''))
+  const { generation, isFinal, lost, carried, atMs, isBeginning } = found
+  if (generation === undefined || lost === undefined || carried === undefined || atMs === undefined)
     return undefined
-  }
+  return { generation, isFinal: isFinal === true, lost, carried, atMs, isBeginning: isBeginning === true }
 }

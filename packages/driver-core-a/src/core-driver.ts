@@ -1,12 +1,10 @@
 import {
-  type Clock,
   type ComponentHealth,
   type Context,
   type CoreDesired,
   type CoreDriver,
   hssDriverRef,
   type Imsi,
-  type Log,
   type Rendered,
   type Settings,
   southboundUnavailable,
@@ -26,9 +24,7 @@ import {
   type Open5gsInfo,
   open5gsInfo,
   pause,
-  phonesOfOurs,
   type RegistrationWatch,
-  recordRecall,
   registrationReader,
   registrationWatch,
   restartsDown,
@@ -59,14 +55,6 @@ import { DAEMONS, type Daemon } from './render/roles.ts'
 import { h2Request, keptBus } from './sbi/bus.ts'
 import { probeDaemon, type WorkParts } from './verify/probe.ts'
 
-interface DeafHssParts {
-  readonly clock: Clock
-  readonly log: Log
-  /** Restarts the HSS; false when it is not for the service to do that. */
-  restart(signal: AbortSignal): Promise<boolean>
-  mayMend(): boolean
-}
-
 /** So many in a row, and the HSS is taken for one that no longer listens: one alone may be the phone's. */
 const PATIENCE = 2
 /** Between two restarts for this, ms. */
@@ -76,7 +64,11 @@ const RESTART_REST_MS = 600_000
  * Notices an HSS whose change stream has died: the real one never opens it again after its database went away, and
  * whoever is cut off keeps the connection. It is restarted, once for each time that it went deaf.
  */
-function deafHss({ clock, log, restart, mayMend }: DeafHssParts) {
+function deafHss(
+  { clock, log }: Pick<Context, 'clock' | 'log'>,
+  mayMend: () => boolean,
+  restart: (signal: AbortSignal) => Promise<boolean>,
+) {
   let unheard = 0
   let restartedAtMs: number | undefined
   let isHeard = false
@@ -339,8 +331,6 @@ async function rendered(desired: CoreDesired, settings: Settings): Promise<Rende
   return renderCore({ ...desired, addresses }, renderSettings(settings, keys))
 }
 
-const RECALL = { core: 'core_a', reason: 'attached, and the SMF has no session of theirs' } as const
-
 /** Who sees to it that phones have their sessions, and that the HSS hears of changes. */
 function menders(
   context: Context,
@@ -355,7 +345,6 @@ function menders(
     readonly cancelLocation: ReturnType<typeof batchCancel>
   },
 ): Pick<CoreA, 'deaf' | 'sessions'> {
-  const { clock, log } = context
   /** Look only means look only: what a mender writes into a database or tells a phone is a change like any other. */
   const keepsOff = (): string | undefined => {
     if (context.settings.southbound.driver === 'none') return 'southbound.driver is none'
@@ -363,22 +352,14 @@ function menders(
   }
   const restart = async (daemon: Daemon, why: string, signal: AbortSignal): Promise<boolean> =>
     (await files.restart([daemon], why, signal)).length > 0
-  const deaf = deafHss({
-    clock,
-    log,
-    mayMend: () => keepsOff() === undefined,
-    restart: (signal) => restart('hss', 'it does not hear of changes in its database', signal),
-  })
-  const sessions = sessionMender({
-    clock,
-    log,
+  const deaf = deafHss(
+    context,
+    () => keepsOff() === undefined,
+    (signal) => restart('hss', 'it does not hear of changes in its database', signal),
+  )
+  const sessions = sessionMender(context, {
     keepsOff,
     restart,
-    ours: async (phones) => {
-      const ours = await phonesOfOurs(context, phones.keys())
-      return new Map([...phones].filter(([imsi]) => ours.has(imsi)))
-    },
-    record: (phones) => recordRecall(context, phones.keys(), RECALL),
     inVain: (signal) => deaf.unheard(signal),
     look: (signal) => sessionFaults(info, places().urlOf, signal),
     recall: async (imsi, technology, signal) => {

@@ -24,8 +24,8 @@ function asked(it: World, generation: 'epc' | '5gc', tun?: string) {
   const parts = {
     bus,
     look: daemonLook(nothing, bus),
-    tales: { problem: nothing },
-    tun: { problem: async () => tun },
+    tales: nothing,
+    tun: async () => tun,
     pools: async () => [],
     upfContainer: nothing,
   }

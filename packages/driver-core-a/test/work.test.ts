@@ -242,7 +242,7 @@ work('misses a suspect peer until it connects again, or its connection is seen t
   const told = async (afterMs: number, ...lines: readonly string[]): Promise<boolean> => {
     await clock.advance(afterMs)
     engine.written.set('core-mme', [...(engine.written.get('core-mme') ?? []), ...lines])
-    return (await tales.problem('mme', patient())) !== undefined
+    return (await tales('mme', patient())) !== undefined
   }
   assert.is(await told(0, START, connected('hss')), false)
   assert.is(await told(1_000, state('SUSPECT', 'hss')), true)
@@ -301,14 +301,14 @@ const container = {
 work('misses the TUN device of a UPF that it knows, and elsewhere only one that was there', async () => {
   const files = new Map([['/proc/7/net/route', HEAD]])
   const look = tunLook(async (path) => files.get(path) ?? Promise.reject(new Error('ENOENT')))
-  assert.is(await look.problem(undefined, []), undefined, 'nothing can be read')
-  assert.is(await look.problem(container, []), undefined, 'it may be the network of another process')
+  assert.is(await look(undefined, []), undefined, 'nothing can be read')
+  assert.is(await look(container, []), undefined, 'it may be the network of another process')
   files.set('/proc/7/comm', 'open5gs-upfd\n')
-  assert.match((await look.problem(container, [])) ?? '', /^its TUN device ogstun is missing/)
+  assert.match((await look(container, [])) ?? '', /^its TUN device ogstun is missing/)
   files.set('/proc/7/net/route', ROUTE)
-  assert.is(await look.problem(container, []), undefined)
+  assert.is(await look(container, []), undefined)
   files.set('/proc/self/net/route', HEAD)
-  assert.match((await look.problem(undefined, [])) ?? '', /ogstun/)
+  assert.match((await look(undefined, [])) ?? '', /ogstun/)
 })
 
 const UPF = `upf:
@@ -325,17 +325,17 @@ work('says of which pool the TUN device has no address, and the line that gives 
   const files = new Map([['/proc/self/net/route', ROUTE]])
   const look = tunLook(async (path) => files.get(path) ?? Promise.reject(new Error('ENOENT')))
   const line = 'ip addr add 10.47.0.9/16 dev ogstun; ip addr add 10.48.0.1/24 dev ogstun2'
-  const said = await look.problem(undefined, pools)
+  const said = await look(undefined, pools)
   assert.is(
     said,
     `phones of 10.47.0.0/16, 10.48.0.0/24 get no data: its TUN device has no address there. Run on its machine: ${line}`,
   )
   files.set('/proc/self/net/route', `${ROUTE}${routeLine('ogstun', '0000300A', '00FFFFFF')}`)
-  assert.match((await look.problem(undefined, pools)) ?? '', 'phones of 10.47.0.0/16 get no data')
+  assert.match((await look(undefined, pools)) ?? '', 'phones of 10.47.0.0/16 get no data')
   // A default route leads nowhere near a phone.
   files.set('/proc/self/net/route', `${ROUTE}${routeLine('lan0', '00000000', '00000000')}`)
-  assert.match((await look.problem(undefined, pools)) ?? '', '10.47.0.0/16, 10.48.0.0/24')
-  assert.is(await look.problem(undefined, pools.slice(0, 1)), undefined)
+  assert.match((await look(undefined, pools)) ?? '', '10.47.0.0/16, 10.48.0.0/24')
+  assert.is(await look(undefined, pools.slice(0, 1)), undefined)
 })
 
 work('gives the TUN device its address of a new pool where it drives the core and may', async () => {

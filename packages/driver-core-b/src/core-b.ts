@@ -9,7 +9,6 @@ import {
 } from '@steeple/contracts'
 import {
   attachTeller,
-  type ChargingRun,
   type CoreFiles,
   type CoreFilesParts,
   coreEngine,
@@ -18,10 +17,8 @@ import {
   type Daemon,
   type Engine,
   type Free5gcOam,
-  phonesOfOurs,
   type Registration,
   type RegistrationWatch,
-  recordRecall,
   registrationReader,
   registrationWatch,
   restartsDown,
@@ -30,26 +27,20 @@ import {
   sharedList,
 } from '@steeple/southbound'
 import { type AmfClient, createAmfClient } from './amf/amf-client.ts'
-import { type Uncharged, unchargedPhones } from './charging/uncharged.ts'
+import { unchargedPhones } from './charging/uncharged.ts'
 import { ATTACH_WORDS, amfLogs, diagnoser, registrationTeller } from './diagnose/diagnose.ts'
-import { registryMender, type SteerHealth, steerHealth } from './health.ts'
+import { type SteerHealth, steerHealth } from './health.ts'
 import { coreUrls } from './places.ts'
 import { renderSettings } from './render/core-plan.ts'
-import {
-  FUNCTIONS,
-  functionOfFile,
-  functionsOf,
-  isNetworkFunction,
-  type NetworkFunction,
-} from './render/functions.ts'
+import { FUNCTIONS, functionOfFile, isNetworkFunction, type NetworkFunction } from './render/functions.ts'
 import { renderCore } from './render/render.ts'
-import { type Caller, createCaller } from './sbi/caller.ts'
+import { createCaller } from './sbi/caller.ts'
 import type { HttpClient } from './sbi/http-client.ts'
 import { createTokenSource, type TokenSource } from './sbi/token-source.ts'
 import { createSmfClient } from './smf/smf-client.ts'
 import { functionStates, problemOf, type WatchedCore } from './steer/function-states.ts'
 import { createKick, type Kick, type Kicked } from './steer/kick.ts'
-import { functionLogs, instancesOf, type WorkWatch, workWatch } from './work/work-watch.ts'
+import { chargingRun, type Reached, type WorkWatch, workWatch } from './work/work-watch.ts'
 
 /** What functions lack is looked at with health; a look so old counts for who asks for the state of the core, ms. */
 const WORK_AGE_MS = 5_000
@@ -165,15 +156,15 @@ export function createCoreB(
     answered: new Map(),
   }
   const kick = createKick(amf, smf)
-  const uncharged = unchargedOf(context, kick)
-  const reached: ChargingParts = {
+  const uncharged = unchargedPhones(context, kick)
+  const reached: Reached = {
     engine,
     caller,
     nrfUrl: urls.nrf,
     hasCharging: watched.hasCharging,
     containers,
   }
-  const work = workOf(context, reached, uncharged)
+  const work = workWatch(context.clock, reached, uncharged.problem)
   const files = createCoreFiles(context, {
     ...filesParts(watched, work, settings),
     ues: async (technology, signal, at) => {
@@ -202,18 +193,7 @@ export function createCoreB(
     charging: (signal) => chargingRun(reached, signal),
     uncharged: uncharged.told,
   }
-  const health = steerHealth({
-    amf,
-    smf,
-    watched,
-    work,
-    mender: registryMender({ log: context.log, mayMend: () => section().mend, restart: files.restart }),
-    uncharged,
-    files,
-    isRequired: () => context.settings.southbound.driver !== 'none',
-    seen: metrics.daemon,
-    changed: () => context.healthChanged(),
-  })
+  const health = steerHealth(context, { amf, smf, watched, work, uncharged, files, seen: metrics.daemon })
   const registration = registrationWatch(
     context.clock,
     registrationReader(logs, ATTACH_WORDS.writers, registrationTeller()),
@@ -223,36 +203,6 @@ export function createCoreB(
 
 function placesOf({ core_b: { amf_oam_url: url, addresses, oauth } }: Settings): object {
   return { url, addresses, oauth }
-}
-
-function workOf(
-  { clock }: Context,
-  { caller, engine, nrfUrl, hasCharging, containers }: ChargingParts,
-  uncharged: Uncharged,
-): WorkWatch {
-  return workWatch({
-    caller,
-    clock,
-    functionLogs: functionLogs(engine),
-    nrfUrl,
-    functions: () => functionsOf(hasCharging()),
-    containers,
-    uncharged: uncharged.problem,
-  })
-}
-
-const RECALL = { core: 'core_b', reason: 'the CHF does not know its session, so nothing counts it' } as const
-
-/** Whose sessions nobody counts; they end where the service keeps the core. */
-function unchargedOf(context: Context, kick: Kick): Uncharged {
-  return unchargedPhones({
-    clock: context.clock,
-    log: context.log,
-    mayMend: () => context.settings.southbound.driver !== 'none' && context.settings.core_b.mend,
-    ours: (phones) => phonesOfOurs(context, phones),
-    record: (phones) => recordRecall(context, phones, RECALL),
-    kick,
-  })
 }
 
 /** What the shared part of core drivers needs of this one. */
@@ -329,40 +279,6 @@ function timedKick(metrics: SteerMetrics, kick: Kick): CoreDriver['kick'] {
       throw error
     }
   }
-}
-
-/** Where the CHF is looked for. */
-interface ChargingParts {
-  readonly engine: Engine
-  readonly caller: Caller
-  nrfUrl(): string
-  hasCharging(): boolean
-  /** Function → container, of those that the service may look at. */
-  containers(): Readonly<Record<string, string>>
-}
-
-/**
- * Which run of the CHF there is: by the start of its container, else by the id under which it has registered, which is
- * another one after each start unless its file fixes it. Throws `southbound_unavailable`.
- */
-async function chargingRun(
-  { engine, caller, nrfUrl, hasCharging, containers }: ChargingParts,
-  signal: AbortSignal,
-): Promise<ChargingRun | undefined> {
-  if (!hasCharging()) return undefined
-  const { chf, smf } = containers()
-  if (chf !== undefined) {
-    const [own, sessions] = await Promise.all([
-      engine.inspect(chf, signal),
-      smf === undefined ? undefined : engine.inspect(smf, signal),
-    ])
-    const startedAtMs = own?.isRunning === true ? own.startedAtMs : undefined
-    const isOlderThanSessions = startedAtMs !== undefined && (sessions?.startedAtMs ?? 0) > startedAtMs
-    return { run: startedAtMs === undefined ? undefined : String(startedAtMs), isOlderThanSessions }
-  }
-  const { status, ids } = await instancesOf(caller, nrfUrl, 'chf', signal)
-  if (status !== 200) return undefined
-  return { run: ids.length === 0 ? undefined : ids.toSorted().join(','), isOlderThanSessions: false }
 }
 
 function steerMetrics({ metrics, clock }: Context) {

@@ -1,4 +1,4 @@
-import { type ComponentHealth, type Log, messageOf } from '@steeple/contracts'
+import { type ComponentHealth, type Context, messageOf } from '@steeple/contracts'
 import { type CoreFiles, workJudged } from '@steeple/southbound'
 import type { AmfClient } from './amf/amf-client.ts'
 import type { Uncharged } from './charging/uncharged.ts'
@@ -6,13 +6,6 @@ import type { NetworkFunction } from './render/functions.ts'
 import type { SmfClient } from './smf/smf-client.ts'
 import { functionStates, type WatchedCore } from './steer/function-states.ts'
 import { unfoundIn, type WorkWatch } from './work/work-watch.ts'
-
-interface RegistryMenderParts {
-  readonly log: Log
-  mayMend(): boolean
-  /** Restarts functions with the files that they have, and those that follow them; none when it is not for us to do that. */
-  restart(functions: readonly NetworkFunction[], why: string, signal: AbortSignal): Promise<readonly string[]>
-}
 
 /** Brings functions back that the NRF has forgotten: nobody registers there a second time by himself. */
 interface RegistryMender {
@@ -27,7 +20,8 @@ const LOOKS = 2
 /** Restarts until it is left to somebody else: what two of them do not mend a third will not. */
 const MOST_RESTARTS = 2
 
-export function registryMender({ log, mayMend, restart }: RegistryMenderParts): RegistryMender {
+function registryMender(context: Context, restart: CoreFiles['restart']): RegistryMender {
+  const { log } = context
   let looks = 0
   let restarts = 0
   return {
@@ -38,7 +32,7 @@ export function registryMender({ log, mayMend, restart }: RegistryMenderParts): 
         return
       }
       looks += 1
-      if (looks < LOOKS || restarts >= MOST_RESTARTS || !mayMend()) return
+      if (looks < LOOKS || restarts >= MOST_RESTARTS || !context.settings.core_b.mend) return
       looks = 0
       try {
         const restarted = await restart(missing, 'the NRF does not have it any more', signal)
@@ -66,13 +60,8 @@ interface HealthParts {
   readonly smf: SmfClient
   readonly watched: WatchedCore
   readonly work: WorkWatch
-  readonly mender: RegistryMender
   readonly uncharged: Uncharged
-  readonly files: Pick<CoreFiles, 'appliedSha256'>
-  /** Whether this node keeps the core; then the node is degraded with it. */
-  isRequired(): boolean
-  /** Called when a status may be another one. */
-  changed(): void
+  readonly files: CoreFiles
   /** Told of each function whose state is known. */
   seen(daemon: string, isUp: boolean): void
 }
@@ -83,8 +72,9 @@ type Judgement = readonly [status: ComponentHealth['status'], detail: string]
 const LOOK_MS = 5_000
 
 /** Nothing has been looked at yet: everything counts as well. */
-export function steerHealth(parts: HealthParts): SteerHealth {
-  const { amf, smf } = parts
+export function steerHealth(context: Context, parts: HealthParts): SteerHealth {
+  const { amf, smf, files } = parts
+  const mender = registryMender(context, files.restart)
   let found: Readonly<Record<'daemons' | 'work' | 'amf' | 'smf', Judgement>> = {
     daemons: ['ok', 'not asked yet'],
     work: ['ok', 'not asked yet'],
@@ -94,15 +84,15 @@ export function steerHealth(parts: HealthParts): SteerHealth {
   return {
     look: async (signal) => {
       // Where the functions are goes by the files that are in force now.
-      await parts.files.appliedSha256().catch(() => undefined)
+      await files.appliedSha256().catch(() => undefined)
       const [{ daemons, work }, amfSeen, smfSeen] = await Promise.all([
-        functionsSeen(parts, signal),
+        functionsSeen(parts, mender, signal),
         asked('down', 'nobody can be listed or cut off', (bound) => amf.ping(bound), signal),
         asked('degraded', 'that a session is gone cannot be confirmed', (bound) => smf.ping(bound), signal),
       ])
       found = { daemons, work, amf: amfSeen, smf: smfSeen }
-      parts.changed()
-      await mend(parts, signal)
+      context.healthChanged()
+      await mend(parts, mender, signal)
     },
     components: () =>
       Object.entries(found).map(([name, [status, detail]]) => ({
@@ -110,7 +100,8 @@ export function steerHealth(parts: HealthParts): SteerHealth {
         kind: 'core',
         status,
         detail,
-        required: name !== 'smf' && parts.isRequired(),
+        // Where this node keeps the core, it is degraded with it.
+        required: name !== 'smf' && context.settings.southbound.driver !== 'none',
         incident: name === 'daemons' && status === 'down' ? 'no_core' : 'core_degraded',
       })),
   }
@@ -118,7 +109,8 @@ export function steerHealth(parts: HealthParts): SteerHealth {
 
 /** Who answers, and who does its work. */
 async function functionsSeen(
-  { watched, work, mender, seen }: HealthParts,
+  { watched, work, seen }: HealthParts,
+  mender: RegistryMender,
   signal: AbortSignal,
 ): Promise<Readonly<Record<'daemons' | 'work', Judgement>>> {
   const [services, problems] = await Promise.all([functionStates(watched, signal), work.problems(0, signal)])
@@ -129,7 +121,11 @@ async function functionsSeen(
 }
 
 /** Has who was forgotten register again, and sessions that nobody counts begin again. */
-async function mend({ watched, work, mender, uncharged }: HealthParts, signal: AbortSignal): Promise<void> {
+async function mend(
+  { watched, work, uncharged }: HealthParts,
+  mender: RegistryMender,
+  signal: AbortSignal,
+): Promise<void> {
   const [services, problems] = await Promise.all([
     functionStates(watched, signal),
     work.problems(LOOK_MS, signal),

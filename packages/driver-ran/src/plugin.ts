@@ -156,7 +156,7 @@ function coreWatch(context: Context, supervisor: Supervisor, isConfigured: boole
       const limited = AbortSignal.any([signal, AbortSignal.timeout(CORE_BOUND_MS)])
       const isAsked = isConnected || !isConfigured
       const core = isAsked ? await lookAtCore(context, limited) : undefined
-      const { disagreement, isRestartDue } = view.look(isConnected, core, context.clock.monotonicMs())
+      const { disagreement, isRestartDue } = view(isConnected, core, context.clock.monotonicMs())
       seen = { disagreement, hints: isConfigured ? machineHints(wasConnected) : [], core }
       if (isRestartDue) await supervisor.restart('the core does not know a radio that says it is connected')
     },

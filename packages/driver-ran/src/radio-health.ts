@@ -78,43 +78,38 @@ interface CoreVerdict {
   readonly isRestartDue: boolean
 }
 
-/** Compares the radio's own view of S1 or NG with the core's. */
-interface CoreView {
-  /** One look at both; `core` is undefined when the core cannot be asked. */
-  look(isConnected: boolean, core: CoreObserved | undefined, nowMs: number): CoreVerdict
-}
+/** One look at the radio's own view of S1 or NG and the core's; `core` is undefined when the core cannot be asked. */
+type CoreLook = (isConnected: boolean, core: CoreObserved | undefined, nowMs: number) => CoreVerdict
 
-/** Makes a view that has seen nothing. Times are ms of the monotonic clock. */
-export function coreView(): CoreView {
+/** Compares both, having seen nothing yet. Times are ms of the monotonic clock. */
+export function coreView(): CoreLook {
   let sinceMs: number | undefined
   let restartedMs = Number.NEGATIVE_INFINITY
-  return {
-    look: (isConnected, core, nowMs) => {
-      const isMissing = isConnected && core?.radios === 0
-      if (!isMissing) {
-        sinceMs = undefined
-        return { disagreement: undefined, isRestartDue: false }
-      }
-      sinceMs ??= nowMs
-      const forMs = nowMs - sinceMs
-      const others = core.otherNetworks ?? []
-      // It announces what the core does, or is another one: a start changes neither.
-      if (others.length > 0)
-        return {
-          disagreement:
-            forMs >= SHOWN_AFTER_MS ? `the core has it in another network (${others.join(', ')})` : undefined,
-          isRestartDue: false,
-        }
-      const isRestartDue = forMs >= MENDED_AFTER_MS && nowMs - restartedMs >= RESTART_EVERY_MS
-      if (isRestartDue) restartedMs = nowMs
+  return (isConnected, core, nowMs) => {
+    const isMissing = isConnected && core?.radios === 0
+    if (!isMissing) {
+      sinceMs = undefined
+      return { disagreement: undefined, isRestartDue: false }
+    }
+    sinceMs ??= nowMs
+    const forMs = nowMs - sinceMs
+    const others = core.otherNetworks ?? []
+    // It announces what the core does, or is another one: a start changes neither.
+    if (others.length > 0)
       return {
         disagreement:
-          forMs >= SHOWN_AFTER_MS
-            ? `the radio says that it is connected, but the core has known none for ${Math.floor(forMs / 1_000)} s`
-            : undefined,
-        isRestartDue,
+          forMs >= SHOWN_AFTER_MS ? `the core has it in another network (${others.join(', ')})` : undefined,
+        isRestartDue: false,
       }
-    },
+    const isRestartDue = forMs >= MENDED_AFTER_MS && nowMs - restartedMs >= RESTART_EVERY_MS
+    if (isRestartDue) restartedMs = nowMs
+    return {
+      disagreement:
+        forMs >= SHOWN_AFTER_MS
+          ? `the radio says that it is connected, but the core has known none for ${Math.floor(forMs / 1_000)} s`
+          : undefined,
+      isRestartDue,
+    }
   }
 }
 

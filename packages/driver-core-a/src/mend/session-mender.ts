@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  type ComponentHealth,
-  countText,
-  type Imsi,
-  type Log,
-  type Technology,
-} from '@steeple/contracts'
-import { type CoreInfo, gaugeIn, httpGet } from '@steeple/southbound'
+import { type ComponentHealth, type Context, countText, type Imsi, type Technology } from '@steeple/contracts'
+import { type CoreInfo, gaugeIn, httpGet, phonesOfOurs, recordRecall } from '@steeple/southbound'
 import type { Daemon } from '../render/roles.ts'
 
 /** What is wrong between the daemons that hold sessions. */
@@ -59,16 +52,10 @@ async function sessionsOfUpf(url: string, signal: AbortSignal): Promise<number |
 }
 
 interface MenderParts {
-  readonly clock: Clock
-  readonly log: Log
   /** Throws `southbound_unavailable` while the core does not tell. */
   look(signal: AbortSignal): Promise<SessionFaults>
-  /** Of these phones the ones whose SIM is this service's and may be on: all others are somebody else's. */
-  ours(phones: SessionFaults['phones']): Promise<SessionFaults['phones']>
   /** Has a phone come back: detached with the word to attach again. False when nobody can do that. */
   recall(imsi: Imsi, technology: Technology, signal: AbortSignal): Promise<boolean>
-  /** Told of the phones that are about to be recalled; what is not written down is not done. */
-  record(phones: SessionFaults['phones']): Promise<void>
   /** Told that a recall through the HSS was asked for, and the phone is as it was. */
   inVain(signal: AbortSignal): Promise<void>
   /** Restarts a daemon, and who follows it; false when it is not for the service to do that. */
@@ -99,17 +86,18 @@ const LISTS: Readonly<Record<Technology, Daemon>> = { lte: 'mme', nr: 'amf' }
  * session of theirs, and sessions of the SMF that the UPF has forgotten. Such a phone shows as attached and has no data
  * until it is switched off and on.
  */
-export function sessionMender(parts: MenderParts): SessionMender {
-  const { log } = parts
+export function sessionMender(context: Context, parts: MenderParts): SessionMender {
+  const { log } = context
   let before: SessionFaults | undefined
   let standing: SessionFaults = NO_FAULTS
   let others = 0
   /** How often each phone was recalled for the fault that stands. */
   const recalls = new Map<Imsi, number>()
-  const restarts = fewRestarts(parts)
+  const restarts = fewRestarts(context, parts.restart)
 
   const recallAll = async (phones: SessionFaults['phones'], signal: AbortSignal): Promise<void> => {
-    await parts.record(phones)
+    // What is not written down is not done.
+    await recordRecall(context, phones.keys(), RECALL)
     const waiting = [...phones]
     const worker = async (): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -162,7 +150,7 @@ export function sessionMender(parts: MenderParts): SessionMender {
       }
       standing = lasting(before, now)
       before = now
-      const ours = standing.phones.size === 0 ? standing.phones : await parts.ours(standing.phones)
+      const ours = standing.phones.size === 0 ? standing.phones : await ownPhones(context, standing.phones)
       others = standing.phones.size - ours.size
       if (parts.keepsOff() === undefined) await mend(ours, signal)
     },
@@ -174,8 +162,22 @@ export function sessionMender(parts: MenderParts): SessionMender {
   }
 }
 
+const RECALL = { core: 'core_a', reason: 'attached, and the SMF has no session of theirs' } as const
+
+/** Of these phones the ones whose SIM is this service's and may be on: all others are somebody else's. */
+async function ownPhones(
+  context: Context,
+  phones: SessionFaults['phones'],
+): Promise<SessionFaults['phones']> {
+  const ours = await phonesOfOurs(context, phones.keys())
+  return new Map([...phones].filter(([imsi]) => ours.has(imsi)))
+}
+
 /** Restarts a daemon a few times for one fault, with a rest between. */
-function fewRestarts({ clock, log, restart }: Pick<MenderParts, 'clock' | 'log' | 'restart'>): {
+function fewRestarts(
+  { clock, log }: Context,
+  restart: MenderParts['restart'],
+): {
   restart(daemon: Daemon, why: string, signal: AbortSignal): Promise<void>
   /** The fault is gone. */
   over(daemon: Daemon): void

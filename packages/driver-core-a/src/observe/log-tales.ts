@@ -46,11 +46,11 @@ const SHARED_MS = 900
 /** Whether two daemons have a Diameter connection now; undefined when their machine cannot be looked at. */
 type DiameterLook = (one: Daemon, other: Daemon, signal: AbortSignal) => Promise<boolean | undefined>
 
-/** What logs tell of the daemons, line by line from where they were read to. */
-export interface LogTales {
-  /** What a daemon is without, by its own last word; undefined when nothing is known to be amiss, or its log cannot be read. */
-  problem(daemon: Daemon, signal: AbortSignal): Promise<string | undefined>
-}
+/**
+ * By what logs tell of a daemon, line by line from where they were read to: what it is without, by its own last word. Undefined when
+ * nothing is known to be amiss, or its log cannot be read.
+ */
+export type LogTales = (daemon: Daemon, signal: AbortSignal) => Promise<string | undefined>
 
 interface Heard {
   position?: string
@@ -89,20 +89,18 @@ export function logTales(clock: Clock, logs: DaemonLogs, hasDiameter: DiameterLo
     one.doubtedMs = Number.NEGATIVE_INFINITY
     return true
   }
-  return {
-    problem: async (daemon, signal) => {
-      const tale = TALES[daemon]
-      if (tale === undefined) return undefined
-      try {
-        const one = await read(daemon, tale, signal)
-        if (one === undefined) return undefined
-        if (one.isUp !== false && (await isSettled(one, daemon, tale, signal))) return undefined
-        return tale.problem
-      } catch {
-        signal.throwIfAborted()
-        return undefined // an engine that does not answer has its own word in health
-      }
-    },
+  return async (daemon, signal) => {
+    const tale = TALES[daemon]
+    if (tale === undefined) return undefined
+    try {
+      const one = await read(daemon, tale, signal)
+      if (one === undefined) return undefined
+      if (one.isUp !== false && (await isSettled(one, daemon, tale, signal))) return undefined
+      return tale.problem
+    } catch {
+      signal.throwIfAborted()
+      return undefined // an engine that does not answer has its own word in health
+    }
   }
 }
 

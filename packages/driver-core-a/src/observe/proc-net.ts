@@ -7,11 +7,14 @@ import { TUN_DEVICE } from '../render/session-files.ts'
 
 /** The flag of a route that is up (RTF_UP), in the fourth field of `/proc/<pid>/net/route`. */
 const IS_UP = 1
-/** Whether phones' packets have a way between the UPF and the network. */
-export interface TunLook {
-  /** What is amiss, of the UPF that runs in that container, or on this machine; undefined when nothing is known to be. */
-  problem(container: ContainerState | undefined, pools: readonly TunPool[]): Promise<string | undefined>
-}
+/**
+ * Whether phones' packets have a way between the UPF and the network: what is amiss, of the UPF that runs in that container, or on this
+ * machine; undefined when nothing is known to be.
+ */
+export type TunLook = (
+  container: ContainerState | undefined,
+  pools: readonly TunPool[],
+) => Promise<string | undefined>
 
 /**
  * Looks whether the routes of the UPF's network have its TUN device: they do while it is there, up and has an address. Where it is not
@@ -19,23 +22,21 @@ export interface TunLook {
  */
 export function tunLook(read: ProcReader = readText): TunLook {
   let hasBeen = false
-  return {
-    problem: async (container, pools) => {
-      const of = `/proc/${container?.pid ?? 'self'}`
-      const routes = await read(`${of}/net/route`).catch(() => undefined)
-      if (routes === undefined) return undefined
-      if (hasDevice(routes)) {
-        hasBeen = true
-        const missing = poolsWithout(routes, pools)
-        if (missing.length === 0) return undefined
-        const subnets = missing.map(({ subnet }) => subnet).join(', ')
-        return `phones of ${subnets} get no data: its TUN device has no address there. Run on its machine: ${missing.map(addressLine).join('; ')}`
-      }
-      const isCertain = container !== undefined && (await isProcessOf('upf', container, read))
-      return hasBeen || isCertain
-        ? `its TUN device ${TUN_DEVICE} is missing, down or without an address: phones get no data`
-        : undefined
-    },
+  return async (container, pools) => {
+    const of = `/proc/${container?.pid ?? 'self'}`
+    const routes = await read(`${of}/net/route`).catch(() => undefined)
+    if (routes === undefined) return undefined
+    if (hasDevice(routes)) {
+      hasBeen = true
+      const missing = poolsWithout(routes, pools)
+      if (missing.length === 0) return undefined
+      const subnets = missing.map(({ subnet }) => subnet).join(', ')
+      return `phones of ${subnets} get no data: its TUN device has no address there. Run on its machine: ${missing.map(addressLine).join('; ')}`
+    }
+    const isCertain = container !== undefined && (await isProcessOf('upf', container, read))
+    return hasBeen || isCertain
+      ? `its TUN device ${TUN_DEVICE} is missing, down or without an address: phones get no data`
+      : undefined
   }
 }
 

@@ -147,7 +147,7 @@ async function fileProblem(
   return (
     (hasBus ? registryProblem(daemon, registry) : undefined) ??
     (await pfcpProblem(daemon, places, signal)) ??
-    (speaksHere(daemon, places) ? await parts.tales.problem(daemon, signal) : undefined)
+    (speaksHere(daemon, places) ? await parts.tales(daemon, signal) : undefined)
   )
 }
 
@@ -168,10 +168,8 @@ async function tunProblem(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   // Only an IPv4 pool shows in the table that is read.
-  const missing = subnet.includes(':')
-    ? undefined
-    : await tun.problem(await upfContainer(signal), await pools())
-  return missing ?? (await tales.problem('upf', signal))
+  const missing = subnet.includes(':') ? undefined : await tun(await upfContainer(signal), await pools())
+  return missing ?? (await tales('upf', signal))
 }
 
 /** Whether its log tells of what a file can be the fault of. Gx is the EPC's; the UPF's tells of its TUN device alone. */

@@ -1,15 +1,6 @@
-import type { Clock, Imsi, Log } from '@steeple/contracts'
-
-interface UnchargedParts {
-  readonly clock: Clock
-  readonly log: Log
-  mayMend(): boolean
-  /** Of these phones those that the service may cut off. */
-  ours(phones: readonly Imsi[]): Promise<ReadonlySet<Imsi>>
-  /** Writes into the trail who is cut off. */
-  record(phones: readonly Imsi[]): Promise<void>
-  kick(imsi: Imsi, signal: AbortSignal): Promise<unknown>
-}
+import type { Context, Imsi } from '@steeple/contracts'
+import { phonesOfOurs, recordRecall } from '@steeple/southbound'
+import type { Kick } from '../steer/kick.ts'
 
 /** Phones with sessions that the CHF does not know. */
 export interface Uncharged {
@@ -28,7 +19,12 @@ const AGAIN_MS = 300_000
 /** Phones that are cut off at one look, each with a few calls. */
 const TOGETHER = 50
 
-export function unchargedPhones({ clock, log, mayMend, ours, record, kick }: UnchargedParts): Uncharged {
+const RECALL = { core: 'core_b', reason: 'the CHF does not know its session, so nothing counts it' } as const
+
+/** Their sessions end where the service keeps the core. */
+export function unchargedPhones(context: Context, kick: Kick): Uncharged {
+  const { clock, log } = context
+  const mayMend = (): boolean => context.settings.southbound.driver !== 'none' && context.settings.core_b.mend
   let phones: readonly Imsi[] = []
   let toldMs = Number.NEGATIVE_INFINITY
   const triedMs = new Map<Imsi, number>()
@@ -61,10 +57,10 @@ export function unchargedPhones({ clock, log, mayMend, ours, record, kick }: Unc
       const [all, nowMs] = [new Set(now()), clock.monotonicMs()]
       for (const [imsi, atMs] of triedMs) if (!all.has(imsi) && nowMs - atMs > AGAIN_MS) triedMs.delete(imsi)
       const due = [...all].filter((imsi) => nowMs - (triedMs.get(imsi) ?? -AGAIN_MS) >= AGAIN_MS)
-      const some = [...(await ours(due.slice(0, TOGETHER)))]
+      const some = [...(await phonesOfOurs(context, due.slice(0, TOGETHER)))]
       for (const imsi of due.slice(0, TOGETHER)) triedMs.set(imsi, nowMs)
       if (some.length === 0) return
-      await record(some)
+      await recordRecall(context, some, RECALL)
       for (const imsi of some) await cutOff(imsi, signal)
     },
   }

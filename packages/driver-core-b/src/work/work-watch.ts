@@ -1,7 +1,7 @@
 import { type Clock, jsonIn } from '@steeple/contracts'
-import { type Engine, lastWords, newLinesOfOutput } from '@steeple/southbound'
+import { type ChargingRun, type Engine, lastWords, newLinesOfOutput } from '@steeple/southbound'
 import { plainLine } from '../diagnose/diagnose.ts'
-import type { NetworkFunction } from '../render/functions.ts'
+import { functionsOf, type NetworkFunction } from '../render/functions.ts'
 import type { Caller, Service } from '../sbi/caller.ts'
 import { fieldOf, textOf } from '../sbi/http-client.ts'
 
@@ -36,32 +36,27 @@ interface Heard {
   readonly problem: string | undefined
 }
 
-/** What functions say of their interfaces that nobody can be asked about. */
-interface FunctionLogs {
-  /** What the function in `container` complains of since its last start; undefined when of nothing, or nobody can tell. */
-  problemOf(nf: NetworkFunction, container: string, signal: AbortSignal): Promise<string | undefined>
-}
+/** What the function in `container` complains of since its last start; undefined when of nothing, or nobody can tell. */
+type Complaints = (nf: NetworkFunction, container: string, signal: AbortSignal) => Promise<string | undefined>
 
-/** Reads the output of containers, each line once. */
-export function functionLogs(engine: Engine): FunctionLogs {
+/** Of interfaces that nobody can be asked about: by the output of containers, each line read once. */
+function complaintsIn(engine: Engine): Complaints {
   const heard = new Map<string, Heard>()
-  return {
-    problemOf: async (nf, container, signal) => {
-      const telling = TELLING[nf]
-      const startedAtMs = telling && (await engine.inspect(container, signal))?.startedAtMs
-      if (telling === undefined || startedAtMs === undefined) return undefined
-      const known = heard.get(container)
-      const before = known?.startedAtMs === startedAtMs ? known : begun(startedAtMs)
-      const { lines, position } = await newLinesOfOutput(engine, container, before.position, signal)
-      let { problem } = before
-      for (const line of lines.map(plainLine)) {
-        if (telling.well.test(line)) problem = undefined
-        const complaint = telling.ill.exec(line)?.[1]
-        if (complaint !== undefined) problem = `${telling.words}: ${lastWords(complaint)}`
-      }
-      heard.set(container, { startedAtMs, position, problem })
-      return problem
-    },
+  return async (nf, container, signal) => {
+    const telling = TELLING[nf]
+    const startedAtMs = telling && (await engine.inspect(container, signal))?.startedAtMs
+    if (telling === undefined || startedAtMs === undefined) return undefined
+    const known = heard.get(container)
+    const before = known?.startedAtMs === startedAtMs ? known : begun(startedAtMs)
+    const { lines, position } = await newLinesOfOutput(engine, container, before.position, signal)
+    let { problem } = before
+    for (const line of lines.map(plainLine)) {
+      if (telling.well.test(line)) problem = undefined
+      const complaint = telling.ill.exec(line)?.[1]
+      if (complaint !== undefined) problem = `${telling.words}: ${lastWords(complaint)}`
+    }
+    heard.set(container, { startedAtMs, position, problem })
+    return problem
   }
 }
 
@@ -117,7 +112,7 @@ async function registryAt(
 }
 
 /** Under which ids the NRF at `url` has a function, and the status of its answer. Throws as `registryAt`. */
-export async function instancesOf(
+async function instancesOf(
   caller: Caller,
   url: () => string,
   nf: NetworkFunction,
@@ -144,14 +139,12 @@ export interface WorkWatch {
   problemOf(nf: NetworkFunction, nrfUrl: () => string, signal: AbortSignal): Promise<string | undefined>
 }
 
-interface WorkParts {
+/** Where functions are asked and looked at. */
+export interface Reached {
+  readonly engine: Engine
   readonly caller: Caller
-  readonly clock: Clock
-  readonly functionLogs: FunctionLogs
   nrfUrl(): string
-  functions(): readonly NetworkFunction[]
-  /** What is wrong with the CHF, as who reads its records tells. */
-  uncharged(): string | undefined
+  hasCharging(): boolean
   /** Function → container, of those that the service may look at. */
   containers(): Readonly<Record<string, string>>
 }
@@ -162,8 +155,10 @@ const NO_SCTP = /protocol not supported/
 const UNANSWERED = 'it does not answer who looks for others: it may have lost its database'
 const UNFOUND = 'the NRF does not have it, so no other function finds it: it has to restart'
 
-export function workWatch(parts: WorkParts): WorkWatch {
-  const { caller, clock, functionLogs } = parts
+/** `uncharged`: what is wrong with the CHF, as who reads its records tells. */
+export function workWatch(clock: Clock, reached: Reached, uncharged: () => string | undefined): WorkWatch {
+  const { caller, engine, nrfUrl, hasCharging, containers } = reached
+  const complaints = complaintsIn(engine)
   let last: { readonly problems: WorkProblems; readonly atMs: number } | undefined
   const registry = async (
     functions: readonly NetworkFunction[],
@@ -175,20 +170,20 @@ export function workWatch(parts: WorkParts): WorkWatch {
     return known ?? (limited.aborted ? { missing: [], problem: UNANSWERED } : undefined)
   }
   const saidBy = async (nf: NetworkFunction, signal: AbortSignal): Promise<string | undefined> => {
-    const container = parts.containers()[nf]
+    const container = containers()[nf]
     if (container === undefined) return undefined
-    return await orNothing(functionLogs.problemOf(nf, container, bounded(signal)), signal)
+    return await orNothing(complaints(nf, container, bounded(signal)), signal)
   }
   const look = async (signal: AbortSignal): Promise<WorkProblems> => {
-    const functions = parts.functions()
+    const functions = functionsOf(hasCharging())
     const [known, ...said] = await Promise.all([
-      registry(functions, parts.nrfUrl, signal),
+      registry(functions, nrfUrl, signal),
       ...functions.map(async (nf) => [nf, await saidBy(nf, signal)] as const),
     ])
     const problems = new Map<NetworkFunction, string>()
     if (known?.problem !== undefined) problems.set('nrf', known.problem)
     for (const nf of known?.missing ?? []) problems.set(nf, UNFOUND)
-    for (const [nf, words] of [...said, ['chf', parts.uncharged()] as const])
+    for (const [nf, words] of [...said, ['chf', uncharged()] as const])
       if (words !== undefined) problems.set(nf, [problems.get(nf), words].filter(Boolean).join('; '))
     return problems
   }
@@ -199,8 +194,8 @@ export function workWatch(parts: WorkParts): WorkWatch {
       last = { problems: await look(signal), atMs: nowMs }
       return last.problems
     },
-    problemOf: async (nf, nrfUrl, signal) => {
-      const known = await registry([nf], nrfUrl, signal)
+    problemOf: async (nf, at, signal) => {
+      const known = await registry([nf], at, signal)
       if (known?.missing.includes(nf) === true) return UNFOUND
       // A database that is away, or a kernel without SCTP, is no fault of a function's file.
       const words = await saidBy(nf, signal)
@@ -225,4 +220,28 @@ async function orNothing<T>(work: Promise<T>, signal: AbortSignal): Promise<T | 
     signal.throwIfAborted()
     return undefined // whoever cannot be asked has a component of its own
   }
+}
+
+/**
+ * Which run of the CHF there is: by the start of its container, else by the id under which it has registered, which is
+ * another one after each start unless its file fixes it. Throws `southbound_unavailable`.
+ */
+export async function chargingRun(
+  { engine, caller, nrfUrl, hasCharging, containers }: Reached,
+  signal: AbortSignal,
+): Promise<ChargingRun | undefined> {
+  if (!hasCharging()) return undefined
+  const { chf, smf } = containers()
+  if (chf !== undefined) {
+    const [own, sessions] = await Promise.all([
+      engine.inspect(chf, signal),
+      smf === undefined ? undefined : engine.inspect(smf, signal),
+    ])
+    const startedAtMs = own?.isRunning === true ? own.startedAtMs : undefined
+    const isOlderThanSessions = startedAtMs !== undefined && (sessions?.startedAtMs ?? 0) > startedAtMs
+    return { run: startedAtMs === undefined ? undefined : String(startedAtMs), isOlderThanSessions }
+  }
+  const { status, ids } = await instancesOf(caller, nrfUrl, 'chf', signal)
+  if (status !== 200) return undefined
+  return { run: ids.length === 0 ? undefined : ids.toSorted().join(','), isOlderThanSessions: false }
 }

@@ -123,7 +123,7 @@ async function openSession(
   let over: string | undefined
   let waiting: { readonly id: string; readonly answer: PromiseWithResolvers<Doc> } | undefined
   let shell: ShellProcess | undefined
-  const reader = lineReader(ANSWER_MAX)
+  const linesIn = lineReader(ANSWER_MAX)
   const finish = (why: string): void => {
     over ??= why
     waiting?.answer.reject(southboundUnavailable(`${host.where}: ${over}`))
@@ -144,7 +144,7 @@ async function openSession(
     command,
     {
       output: (bytes) => {
-        const lines = reader.add(bytes)
+        const lines = linesIn(bytes)
         if (lines === undefined) {
           finish('mongosh answers without end')
           shell?.destroy()
@@ -176,31 +176,24 @@ async function openSession(
   }
 }
 
-/** Cuts bytes into lines. `add` answers the lines that are complete, or undefined when one gets too long. */
-interface LineReader {
-  add(bytes: Buffer): readonly string[] | undefined
-}
-
-/** A reader for lines of at most `limit` bytes. */
-function lineReader(limit: number): LineReader {
+/** Cuts bytes into lines: gives those that are complete, or undefined when one gets longer than `limit` bytes. */
+function lineReader(limit: number): (bytes: Buffer) => readonly string[] | undefined {
   let parts: Buffer[] = []
   let size = 0
-  return {
-    add: (bytes) => {
-      const lines: string[] = []
-      let from = 0
-      for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
-        lines.push(Buffer.concat([...parts, bytes.subarray(from, end)]).toString('utf8'))
-        parts = []
-        size = 0
-        from = end + 1
-      }
-      if (from < bytes.length) {
-        parts.push(bytes.subarray(from))
-        size += bytes.length - from
-      }
-      return size > limit ? undefined : lines
-    },
+  return (bytes) => {
+    const lines: string[] = []
+    let from = 0
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
+      lines.push(Buffer.concat([...parts, bytes.subarray(from, end)]).toString('utf8'))
+      parts = []
+      size = 0
+      from = end + 1
+    }
+    if (from < bytes.length) {
+      parts.push(bytes.subarray(from))
+      size += bytes.length - from
+    }
+    return size > limit ? undefined : lines
   }
 }
 

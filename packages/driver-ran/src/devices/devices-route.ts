@@ -113,12 +113,9 @@ async function radioAt(root: string, folder: string, port: string): Promise<UsbR
   const { name, device, programs } = kind
   const isSlow = Number(await read('speed')) < USB_3 && !UNLOADED.test(product)
   const [bus, number] = [await read('busnum'), await read('devnum')].map((text) => text.padStart(3, '0'))
-  const isOpen = await access(
+  const isOpen = await mayUse(
     join(root, 'dev/bus/usb', bus ?? '', number ?? ''),
     constants.R_OK | constants.W_OK,
-  ).then(
-    () => true,
-    () => false,
   )
   const problems: readonly RadioProblem[] = [
     ...(programs.length === 0 ? (['half_duplex'] as const) : []),
@@ -126,6 +123,13 @@ async function radioAt(root: string, folder: string, port: string): Promise<UsbR
     ...(kind.isFast === true && isSlow ? (['usb_2'] as const) : []),
   ]
   return { name, device, programs, usbId, port, problems }
+}
+
+async function mayUse(path: string, mode: number): Promise<boolean> {
+  return await access(path, mode).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Where packages and builds put the programs, and only root writes. */
@@ -136,14 +140,7 @@ export const PROGRAM_PATHS: Readonly<Record<Program, readonly string[]>> = {
 
 /** Where a program is; undefined when it is in none of its places. */
 async function programPath(root: string, program: Program): Promise<string | undefined> {
-  for (const path of PROGRAM_PATHS[program])
-    if (
-      await access(join(root, path), constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
-      return path
+  for (const path of PROGRAM_PATHS[program]) if (await mayUse(join(root, path), constants.X_OK)) return path
   return undefined
 }
 

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { southboundUnavailable } from '@steeple/contracts'
 import { GUARD_SHELL, LAUNCHER, radioEnvironment } from './guard-script.ts'
+import { readText } from './proc-fs.ts'
 
 const CHECK_BOUND_MS = 5_000
 /** Ends with 0 where the guard's script can run. */
@@ -37,9 +38,11 @@ export function machineHints(wasConnected = false): readonly string[] {
   const hints: string[] = []
   if (!wasConnected && !hasSctp())
     hints.push('no_sctp: the kernel shows no SCTP; if the radio does not reach the core, run modprobe sctp')
-  const limits = read('/proc/self/limits')
-  const capabilities = BigInt(`0x${/^CapAmb:\s*([0-9a-f]+)$/m.exec(read('/proc/self/status'))?.[1] ?? '0'}`)
-  const isRoot = /^Uid:\s*0\s+0\s/m.test(read('/proc/self/status'))
+  const limits = readText('/proc/self/limits')
+  const capabilities = BigInt(
+    `0x${/^CapAmb:\s*([0-9a-f]+)$/m.exec(readText('/proc/self/status'))?.[1] ?? '0'}`,
+  )
+  const isRoot = /^Uid:\s*0\s+0\s/m.test(readText('/proc/self/status'))
   const canNice = isRoot || (capabilities & CAP_SYS_NICE) !== 0n
   if (!canNice && limitOf(limits, 'Max realtime priority') < 99) {
     hints.push('no_rtprio: the radio runs without real-time priority (LimitRTPRIO=99)')
@@ -47,7 +50,7 @@ export function machineHints(wasConnected = false): readonly string[] {
   if (!isRoot && limitOf(limits, 'Max locked memory') < LEAST_LOCKED_BYTES) {
     hints.push('no_memlock: the radio cannot lock its memory (LimitMEMLOCK=infinity)')
   }
-  const governor = read('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor').trim()
+  const governor = readText('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor').trim()
   if (governor !== '' && governor !== 'performance') {
     hints.push(`cpu_governor: it is ${governor.slice(0, 16)}, not performance`)
   }
@@ -62,20 +65,12 @@ const LEAST_LOCKED_BYTES = 1_073_741_824
 function hasSctp(): boolean {
   // Loaded, or a module that the kernel loads when a socket asks for it.
   if (existsSync('/proc/net/sctp') || existsSync('/sys/module/sctp')) return true
-  const release = read('/proc/sys/kernel/osrelease').trim()
-  const modules = read(`/lib/modules/${release}/modules.dep`)
-  return /\/sctp\.ko/.test(modules) || /\/sctp\.ko/.test(read(`/lib/modules/${release}/modules.builtin`))
+  const release = readText('/proc/sys/kernel/osrelease').trim()
+  const modules = readText(`/lib/modules/${release}/modules.dep`)
+  return /\/sctp\.ko/.test(modules) || /\/sctp\.ko/.test(readText(`/lib/modules/${release}/modules.builtin`))
 }
 
 function limitOf(limits: string, name: string): number {
   const soft = new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(limits)?.[1]
   return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft ?? 0)
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return '' // not there on this machine
-  }
 }

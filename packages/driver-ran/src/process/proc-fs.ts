@@ -43,12 +43,12 @@ export function processIds(): readonly number[] {
 
 /** The arguments of a process; empty when it is gone or a zombie. */
 export function argumentsOf(pid: number): readonly string[] {
-  return read(`/proc/${pid}/cmdline`).toString().split('\0').slice(0, -1)
+  return readText(`/proc/${pid}/cmdline`).split('\0').slice(0, -1)
 }
 
 /** Whether the environment of a process holds `entry`. False when it may not be read. */
 export function hasEnvironment(pid: number, entry: string): boolean {
-  return `\0${read(`/proc/${pid}/environ`).toString()}`.includes(`\0${entry}\0`)
+  return `\0${readText(`/proc/${pid}/environ`)}`.includes(`\0${entry}\0`)
 }
 
 /**
@@ -72,7 +72,7 @@ export function isPrivilegedExec(pid: number): boolean {
 }
 
 function statOf(pid: number): ProcessStat | undefined {
-  const text = read(`/proc/${pid}/stat`).toString()
+  const text = readText(`/proc/${pid}/stat`)
   // The name in parentheses may hold blanks and parentheses itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [state] = fields
@@ -82,14 +82,15 @@ function statOf(pid: number): ProcessStat | undefined {
 }
 
 function bootId(): string {
-  return read('/proc/sys/kernel/random/boot_id').toString().trim()
+  return readText('/proc/sys/kernel/random/boot_id').trim()
 }
 
-function read(path: string): Buffer {
+/** The text of a file of /proc or /sys; empty when it is not there, or not ours to look at. */
+export function readText(path: string): string {
   try {
-    return readFileSync(path)
+    return readFileSync(path, 'utf8')
   } catch {
-    return Buffer.alloc(0) // the process is gone, or not ours to look at
+    return '' // gone meanwhile
   }
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Clock, DISARM_NOTE } from '@steeple/contracts'
 import { waitingRadio } from '../container/container-radio.ts'
@@ -10,7 +9,7 @@ import { radioMark } from '../process/guard-script.ts'
 import { startKillGuard } from '../process/kill-guard.ts'
 import { forgetRadio, noteRadio } from '../process/orphans.ts'
 import { requireLauncher } from '../process/preflight.ts'
-import { listed } from '../process/proc-fs.ts'
+import { listed, readText } from '../process/proc-fs.ts'
 import { type RadioListener, type RadioProcess, startRadio } from '../process/radio-process.ts'
 import { bandwidthOf, type CellPlan } from '../render/cell-plan.ts'
 import type { RadioFacts } from '../stream/radio-facts.ts'
@@ -72,11 +71,11 @@ function wakesOf(pid: number): number | undefined {
 
 function threadsOf(pid: number): readonly { readonly name: string; readonly wakes: number }[] {
   return listed(`/proc/${pid}/task`).flatMap((id) => {
-    const status = read(`/proc/${pid}/task/${id}/status`)
+    const status = readText(`/proc/${pid}/task/${id}/status`)
     const name = /^Name:\t(.*)$/m.exec(status)?.[1]
     if (name === undefined) return []
     const counts = [...status.matchAll(/ctxt_switches:\t(\d+)$/gm)].map(([, count]) => Number(count))
-    const ticks = ticksOf(read(`/proc/${pid}/task/${id}/stat`))
+    const ticks = ticksOf(readText(`/proc/${pid}/task/${id}/stat`))
     return [{ name, wakes: counts.reduce((sum, count) => sum + count, ticks * WAKES_PER_TICK) }]
   })
 }
@@ -89,16 +88,8 @@ function ticksOf(stat: string): number {
 
 /** In a container the process that is known has started the radio. Not every kernel tells. */
 function childrenOf(pid: number): readonly number[] {
-  const text = read(`/proc/${pid}/task/${pid}/children`).trim()
+  const text = readText(`/proc/${pid}/task/${pid}/children`).trim()
   return text === '' ? [] : text.split(' ').map(Number)
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return '' // gone meanwhile, or not ours to look at
-  }
 }
 
 /** Of numbers in floating point, MHz. */

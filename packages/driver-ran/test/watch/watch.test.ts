@@ -13,27 +13,27 @@ watch(
     const view = coreView()
     const restarts: number[] = []
     for (let nowMs = 0; nowMs <= 1_500_000; nowMs += 10_000) {
-      const { disagreement, isRestartDue } = view.look(true, core(0), nowMs)
+      const { disagreement, isRestartDue } = view(true, core(0), nowMs)
       assert.is(disagreement !== undefined, nowMs >= 30_000)
       if (isRestartDue) restarts.push(nowMs)
     }
     assert.equal(restarts, [60_000, 660_000, 1_260_000])
-    assert.is(view.look(true, core(1), 1_510_000).disagreement, undefined)
+    assert.is(view(true, core(1), 1_510_000).disagreement, undefined)
   },
 )
 
 watch('holds nothing against a radio when the core cannot be asked, or when it is not connected', () => {
   const view = coreView()
   for (let nowMs = 0; nowMs <= 200_000; nowMs += 10_000) {
-    assert.is(view.look(true, nowMs % 20_000 === 0 ? core(0) : undefined, nowMs).disagreement, undefined)
-    assert.is(view.look(false, core(0), nowMs).isRestartDue, false)
+    assert.is(view(true, nowMs % 20_000 === 0 ? core(0) : undefined, nowMs).disagreement, undefined)
+    assert.is(view(false, core(0), nowMs).isRestartDue, false)
   }
 })
 
 watch('has nothing to mend in a radio that the core knows in another network', () => {
   const view = coreView()
   for (let nowMs = 0; nowMs <= 200_000; nowMs += 10_000)
-    assert.equal(view.look(true, { ...core(0), otherNetworks: ['999-99'] }, nowMs), {
+    assert.equal(view(true, { ...core(0), otherNetworks: ['999-99'] }, nowMs), {
       disagreement: nowMs < 30_000 ? undefined : 'the core has it in another network (999-99)',
       isRestartDue: false,
     })

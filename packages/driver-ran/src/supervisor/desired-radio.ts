@@ -11,7 +11,7 @@ import { abortable } from '@steeple/southbound'
 import { isVirtualDevice } from '../render/radio-input.ts'
 
 /** Whether two profiles mean the same carrier with the same power, in whatever order their keys are. */
-export function isSameProfile(a: RadioProfile, b: RadioProfile): boolean {
+function isSameProfile(a: RadioProfile, b: RadioProfile): boolean {
   return canonical(a) === canonical(b)
 }
 
@@ -53,7 +53,7 @@ const CLOSED: ReadonlySet<string> = new Set([txNotArmed.code, txGateClosed.code,
  *
  * Throws what the gate throws when it cannot be asked; nothing is started then.
  */
-export async function desiredRadio(context: Pick<Context, 'use' | 'settings'>): Promise<DesiredRadio> {
+async function desiredRadio(context: Pick<Context, 'use' | 'settings'>): Promise<DesiredRadio> {
   const permitted = await permittedRadio(context)
   return permitted.isOn ? permitted : virtualRadio(context, permitted)
 }

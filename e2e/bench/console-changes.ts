@@ -7,7 +7,7 @@ import { imsiHashOf } from '../harness/hss/sims.ts'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { openAir } from '../harness/radio/air.ts'
 import { OPEN, radioConfig } from '../harness/radio/box.ts'
-import { done, runSvc, type Service } from '../harness/service.ts'
+import { done, exportedCards, type Service } from '../harness/service.ts'
 import { type Bench, bench, median, most, quantile, started, times } from './bench.ts'
 import { browserOf, LIMIT_MS, openFirstScreen } from './console.ts'
 
@@ -145,12 +145,12 @@ async function issue(service: Service, { env }: LabProcess): Promise<World['card
       (sim: { readonly provisioning: { readonly status: string } }) => sim.provisioning.status === 'synced',
     ),
   )
-  const args = ['sim', 'export', batch, '--data-dir', service.dataDir, '--format', 'json']
-  const { stdout } = await runSvc(args, env)
-  return JSON.parse(stdout).map((card: { readonly imsi: string }) => ({
-    hash: imsiHashOf(card.imsi),
-    card,
-  }))
+  return JSON.parse(await exportedCards(service.dataDir, batch, env)).map(
+    (card: { readonly imsi: string }) => ({
+      hash: imsiHashOf(card.imsi),
+      card,
+    }),
+  )
 }
 
 /** When the box noted the first event of a type behind those that were known. */

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { listen } from '@steeple/testkit'
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core'
 import { BROWSER_FLAGS, findBrowser } from '../harness/browser.ts'
 import { openEvents } from '../harness/event-client.ts'
@@ -300,9 +300,7 @@ async function bareSite(stage: Stage, paths: readonly string[]): Promise<string>
         response.writeHead(200, headers).end(readFileSync(join(SITE, name)))
       }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
-  stage.defer(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  return `${stage.adopt(await listen(server), (own) => own.close()).url}/`
 }
 
 const bytes = bench({

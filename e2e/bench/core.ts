@@ -5,10 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { eventually, tempDir } from '@steeple/testkit'
 import { downloadProfile, type Euicc, openEuiccFile } from '@steeple/virtual-euicc'
 import { ESIM_ENV, type LabEum, newEuicc, prepareEsim } from '../harness/esim.ts'
-import { labPhones, startLabCore } from '../harness/lab-core.ts'
+import { insertBatch, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
 import { installStandInNetwork, STAND_IN_ENV } from '../harness/plugins/stand-in-network.ts'
-import { done, processorMs, runSvc, type Service } from '../harness/service.ts'
+import { done, processorMs, type Service } from '../harness/service.ts'
 import {
   type Bench,
   bench,
@@ -40,9 +40,7 @@ const labCore = bench({
     const all = async (holds: (sim: { state: string; provisioning: { status: string } }) => boolean) =>
       (await done(service, 'GET', '/v1/sims?limit=100')).sims.every(holds)
     await eventually(() => all((sim) => sim.provisioning.status === 'synced'))
-    const args = ['sim', 'export', batch_id, '--data-dir', dataDir, '--format', 'json']
-    const { stdout } = await runSvc(args, lab.env)
-    await labPhones(lab.urls.control, 'POST', '/phones', stdout)
+    await insertBatch(lab, dataDir, batch_id)
     await eventually(() => all((sim) => sim.state === 'in-use'), 30_000)
     const hashes = sims.map((sim: { imsi_sha256_12: string }) => sim.imsi_sha256_12) as readonly string[]
     return { service, hashes, control: lab.urls.control }

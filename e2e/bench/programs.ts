@@ -1,12 +1,11 @@
 // What benches have in processes of their own, so that its work is not theirs: node programs.ts NAME. Each gets what it has to know in a
 // message and says in another what came of it, or where it listens.
-import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import http, { type RequestListener, type Server } from 'node:http'
+import http, { type RequestListener } from 'node:http'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { listen } from '@steeple/testkit'
 import type { LoadRequest } from './bench.ts'
 
 /** New connections, each with a client certificate and one request. */
@@ -42,10 +41,12 @@ const PROGRAMS: Readonly<Record<string, (message: never) => Promise<unknown>>> =
   handshakes: sendHandshakes,
   'bare-read': serveBareRead,
   'bare-tls': serveBareTls,
-  'info-pages': (message: { readonly phones: number }) => listening(http.createServer(infoPages(message))),
-  'oam-pages': (message: { readonly phones: number }) => listening(http.createServer(oamPages(message))),
+  'info-pages': (message: { readonly phones: number }) => urlOf(http.createServer(infoPages(message))),
+  'oam-pages': (message: { readonly phones: number }) => urlOf(http.createServer(oamPages(message))),
   backup: takeBackup,
 }
+
+const urlOf = async (server: http.Server | https.Server): Promise<string> => (await listen(server)).url
 
 const name = process.argv[2] ?? ''
 process.on('disconnect', () => process.exit(0))
@@ -131,17 +132,12 @@ async function serveBareTls(keys: https.ServerOptions): Promise<string> {
   const answer: RequestListener = (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}')
   }
-  return await listening(
+  return await urlOf(
     https.createServer(
       { ...keys, requestCert: true, minVersion: 'TLSv1.3', keepAliveTimeout: 60_000 },
       answer,
-    ) as unknown as Server,
+    ),
   )
-}
-
-async function listening(server: Server): Promise<string> {
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 const digits = (n: number): string => String(n).padStart(10, '0')

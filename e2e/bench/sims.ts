@@ -10,6 +10,7 @@ import { rowSum } from '@steeple/contracts'
 import { eventually, tempDir } from '@steeple/testkit'
 import Database from 'better-sqlite3'
 import type { Document } from 'mongodb'
+import { restoreBackup } from '../harness/backups.ts'
 import { type Mongo, missingMongo, startMongo } from '../harness/hss/mongo.ts'
 import { cardsCsv, exportedCount, importCsv } from '../harness/hss/sims.ts'
 import { startHostEngine } from '../harness/hss/test-tools.ts'
@@ -192,9 +193,10 @@ const backup = bench({
     const busyMs = await readP99(service, () => isOver)
     const seconds = await taken
     const took = taking()
-    const content = await readFile(file)
+    const content = new Uint8Array(await readFile(file))
     const bringing = watchResident(service)
-    const restoreS = (await timed(() => restore(service, passphrase, content))) / 1_000
+    const restoreS =
+      (await timed(() => restoreBackup(service, content, '', { 'x-backup-passphrase': passphrase }))) / 1_000
     const brought = bringing()
     process.stderr.write(`  resident, MiB: the service ${idleMiB.toFixed()} idle\n`)
     for (const [what, { own, processes, together }] of Object.entries({ backup: took, restore: brought }))
@@ -213,25 +215,6 @@ const backup = bench({
     ]
   },
 })
-
-/** To the first answer of the service that serves what was restored. */
-async function restore(service: Service, passphrase: string, content: Uint8Array): Promise<void> {
-  const before = service.output().length
-  const response = await fetch(`${service.url}/v1/restore`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${service.adminToken}`,
-      'x-backup-passphrase': passphrase,
-      'content-type': 'application/octet-stream',
-    },
-    body: new Uint8Array(content),
-  })
-  if (response.status !== 200) throw new Error(`not restored: ${response.status} ${await response.text()}`)
-  await eventually(async () => {
-    const url = /"url":"(http[^"]+)"/.exec(service.output().slice(before))?.[1]
-    return url !== undefined && (await fetch(`${url}/v1/healthz`)).status === 200
-  })
-}
 
 /** The 99th percentile of a read, ms: of 2,000, or of those until it is over. */
 async function readP99(service: Service, isOver: () => boolean): Promise<number> {

@@ -1,5 +1,5 @@
-import { eventually } from '@steeple/testkit'
-import { type Answer, type RequestOptions, type Service, type StartOptions, startService } from './service.ts'
+import { assert, eventually } from '@steeple/testkit'
+import { type Answer, ask, done, runSvc, type Service, type StartOptions, startService } from './service.ts'
 
 /** A passphrase as it goes in a header. */
 export const WORDS: Readonly<Record<string, string>> = { 'x-backup-passphrase': 'twelve letters and more' }
@@ -48,26 +48,28 @@ export async function restoreBackup(
   const urlNow = (): string | undefined => /"url":"(http[^"]+)"/.exec(service.output().slice(before))?.[1]
   await eventually(async () => (await fetch(`${urlNow() ?? ''}/v1/healthz`)).status === 200)
   const url = urlNow() ?? ''
-  const request = async (method: string, path: string, options: RequestOptions = {}): Promise<Answer> => {
-    const token = 'token' in options ? options.token : service.adminToken
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...options.headers,
-      },
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-    })
-    const text = await response.text()
-    return { status: response.status, headers: response.headers, body: text === '' ? '' : JSON.parse(text) }
-  }
+  const request: Service['request'] = (method, path, options = {}) =>
+    ask(url, method, path, { token: service.adminToken, ...options })
   return { ...service, url, request }
 }
 
 /** A service without a core, for what is about its state alone. */
 export function bareService(options: StartOptions = {}): Promise<Service> {
   return startService({ ...options, env: { SVC_HSS_DRIVER: 'none', ...options.env } })
+}
+
+/** So many SIMs more. */
+export async function issueSims(service: Pick<Service, 'request'>, count: number): Promise<void> {
+  await done(service, 'POST', '/v1/sims', { count })
+}
+
+/** The hash chain of the store holds, as the command finds it. */
+export async function verifyAudit(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const { code, stdout, stderr } = await runSvc(['audit', 'verify', '--data-dir', dataDir], env)
+  assert.is(code, 0, stdout + stderr)
 }
 
 export async function simsOf(service: Pick<Service, 'request'>): Promise<number> {

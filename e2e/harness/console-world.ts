@@ -1,9 +1,9 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
-import { type LabProcess, labPhones, startLabCore } from './lab-core.ts'
+import { insertBatch, type LabProcess, startLabCore } from './lab-core.ts'
 import { addPerson } from './people.ts'
-import { done, runSvc, type Service, type StartOptions, startService } from './service.ts'
+import { done, type Service, type StartOptions, startService } from './service.ts'
 
 /** A box with something on every page of its console, and a lab core beside it. */
 export interface ConsoleWorld {
@@ -86,7 +86,7 @@ export async function consoleWorld(
 }
 
 /** Rules, cards, and one of them in a phone that is on; gives the hash of its subscriber. */
-async function settle(of: Service, { env, urls }: LabProcess, label: string): Promise<string> {
+async function settle(of: Service, lab: LabProcess, label: string): Promise<string> {
   await of.request('PUT', '/v1/policy', { body: RULES })
   await of.request('POST', '/v1/sims', { body: { count: 12, label: 'Harbour' } })
   const { body } = await of.request('POST', '/v1/sims', { body: { label } })
@@ -95,9 +95,7 @@ async function settle(of: Service, { env, urls }: LabProcess, label: string): Pr
     const { body: now } = await of.request('GET', `/v1/sims/${sim.imsi_sha256_12}`)
     if (now.provisioning.status !== 'synced') throw new Error('the core does not know the card yet')
   })
-  const args = ['sim', 'export', sim.batch_id, '--data-dir', of.dataDir, '--format', 'json']
-  const card = await runSvc(args, env)
-  await labPhones(urls.control, 'POST', '/phones', card.stdout)
+  await insertBatch(lab, of.dataDir, sim.batch_id)
   await eventually(async () => {
     const { body: now } = await of.request('GET', '/v1/sessions')
     if (now.sessions.length === 0) throw new Error('nobody is on yet')

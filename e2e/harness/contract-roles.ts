@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isServed } from './builds/program.ts'
 import { ROOT } from './launch.ts'
+import type { Operation } from './openapi.ts'
 
 /** A role of contract section 1 that a scoped token can hold. */
 export type TokenRole = 'viewer' | 'operator' | 'sim:issuer' | 'sim:admin' | 'admin'
@@ -367,4 +368,14 @@ function filled(path: string): string {
     /([^/]+)\/\{(\w+)\}/g,
     (_, kind: string, name: string) => `${kind}/${PLACES[kind] ?? PLACES[name]}`,
   )
+}
+
+/** A request to a route: its path and its body. */
+export type Sample = ContractRoute['sample']
+
+/** A request that is well formed; of a route that the matrix does not have, its example, with `id` in its path. */
+export function sampleOf({ method, path, object }: Operation, id: string): Sample {
+  const known = CONTRACT_ROUTES.find((route) => route.method === method && route.path === path)
+  const { example } = object.requestBody?.content['application/json'] ?? {}
+  return known?.sample ?? { path: path.replaceAll(/\{[^}]+\}/g, id), body: example }
 }

@@ -3,7 +3,7 @@ import http from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { Answer, Service } from './service.ts'
+import { type Answer, jsonRequest, type RequestOptions, type Service } from './service.ts'
 
 export interface Heard {
   readonly status: number
@@ -22,11 +22,7 @@ export interface KeepAlive {
   close(): void
 }
 
-/** What a request may carry besides method and path. */
-interface SendOptions {
-  readonly body?: unknown
-  readonly headers?: Readonly<Record<string, string>>
-}
+type SendOptions = Pick<RequestOptions, 'body' | 'headers'>
 
 /** A client that sends its requests one after the other over one kept-alive connection. */
 export function keepAlive(service: Service, token: string = service.adminToken): KeepAlive {
@@ -34,13 +30,10 @@ export function keepAlive(service: Service, token: string = service.adminToken):
   const exchange = async (
     method: string,
     path: string,
-    { body, headers }: SendOptions,
+    options: SendOptions,
     onText?: (text: string) => void,
   ): Promise<Heard> => {
-    const json = body === undefined ? {} : { 'content-type': 'application/json' }
-    const own = { authorization: `Bearer ${token}`, ...json, ...headers }
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const got = await client.send({ method, path, headers: own, body: text }, onText)
+    const got = await client.send({ path, ...jsonRequest(method, { token, ...options }) }, onText)
     return { status: got.status, headers: got.headers, text: got.body.toString('utf8') }
   }
   return {
@@ -60,6 +53,7 @@ export interface Sent {
   readonly path: string
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body?: Buffer | string | undefined
+  readonly signal?: AbortSignal
 }
 
 /** An answer, its body as bytes. */
@@ -111,6 +105,7 @@ export function createClient(
             path: request.path,
             headers: { ...request.headers, ...lengthOf(request) } as Record<string, string>,
             setDefaultHeaders: true,
+            ...(request.signal && { signal: request.signal }),
           },
           (incoming) => receive(incoming, onPiece, resolve, reject),
         )

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { ROOT } from './launch.ts'
+import { exportedCards } from './service.ts'
 
 const FOLDER = join(ROOT, 'lab/lab-core/dist')
 /** The tool of the core that writes its subscribers, as `hss.dbctl_path` takes it. */
@@ -88,4 +89,15 @@ export async function labPhones(
   if ('phone' in answer) return [answer]
   if (answer.phones === undefined) throw new Error(`${path}: ${response.status} ${answer.error}`)
   return answer.phones
+}
+
+/** Puts the cards of a batch into phones of a lab core, and gives them: JSON. */
+export async function insertBatch(
+  { env, urls }: LabProcess,
+  dataDir: string,
+  batch: string,
+): Promise<string> {
+  const cards = await exportedCards(dataDir, batch, env)
+  await labPhones(urls.control, 'POST', '/phones', cards)
+  return cards
 }

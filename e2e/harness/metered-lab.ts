@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
 import { imsiHashOf } from './hss/sims.ts'
 import { type LabPhone, type LabProcess, labPhones, startLabCore } from './lab-core.ts'
-import { type Answer, done, runSvc, type Service, type StartOptions, startService } from './service.ts'
+import { type Answer, done, exportedCards, type Service, type StartOptions, startService } from './service.ts'
 
 /*
  * A lab core at its usual addresses and a service that counts what its phones move, as `npm start` has them; in a network of
@@ -91,8 +91,7 @@ export async function startMeteredLab(folder: string, options: StartOptions = {}
       await eventually(async () =>
         (await everySim(both)).every((sim) => sim.provisioning.status === 'synced'),
       )
-      const cards = await runSvc(['sim', 'export', batch, '--data-dir', dataDir, '--format', 'json'], lab.env)
-      return JSON.parse(cards.stdout).map((card: Omit<Card, 'hash'>) => ({
+      return JSON.parse(await exportedCards(dataDir, batch, lab.env)).map((card: Omit<Card, 'hash'>) => ({
         ...card,
         hash: imsiHashOf(card.imsi),
       }))

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { TLSSocket } from 'node:tls'
 import { answerOf, createClient } from './http-client.ts'
-import type { Answer } from './service.ts'
+import { type Answer, jsonRequest } from './service.ts'
 import { type Pair, run, type Workshop } from './tls-witness.ts'
 
 /** A box as the root of a mesh sees it: a certificate of its own, made by openssl, and requests over mutual TLS. */
@@ -68,12 +68,7 @@ export async function ask(
   body: unknown,
   as: { readonly token?: string; readonly pair?: Pair },
 ): Promise<Answer> {
-  const headers = {
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(as.token === undefined ? {} : { authorization: `Bearer ${as.token}` }),
-  }
   const own = as.pair && { cert: readFileSync(as.pair.cert), key: readFileSync(as.pair.key) }
   const client = createClient(`https://127.0.0.1:${port}`, 1, { ca, keepAlive: false, ...own })
-  const text = body === undefined ? undefined : JSON.stringify(body)
-  return answerOf(await client.send({ method, path, headers, body: text }))
+  return answerOf(await client.send({ path, ...jsonRequest(method, { token: as.token, body }) }))
 }

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runTool } from '@steeple/testkit'
 import { type ConsoleWorld, consoleWorld } from './console-world.ts'
-import { ANY_PORTS, type LabProcess, labPhones, startLabCore } from './lab-core.ts'
+import { ANY_PORTS, insertBatch, type LabProcess, labPhones, startLabCore } from './lab-core.ts'
 import { boxPlace, makeLan } from './mesh/places.ts'
 import { type Air, openAir } from './radio/air.ts'
 import { OPEN, radioConfig } from './radio/box.ts'
-import { done, runSvc } from './service.ts'
+import { done } from './service.ts'
 import { type ShiftedClock, shiftedClock } from './shifted-clock.ts'
 import { memoryDisk } from './small-disk.ts'
 
@@ -73,9 +73,7 @@ async function settle({ service, lab }: ConsoleWorld, air: Air): Promise<void> {
   await done(service, 'PUT', '/v1/policy', OPEN)
   const { sims } = await done(service, 'GET', '/v1/sims')
   const { batch_id: batch } = sims.find(({ label }: { label: string }) => label.startsWith('Harbour'))
-  const args = ['sim', 'export', batch, '--data-dir', service.dataDir, '--format', 'json']
-  const cards = await runSvc(args, lab.env)
-  await labPhones(lab.urls.control, 'POST', '/phones', cards.stdout)
+  await insertBatch(lab, service.dataDir, batch)
   const traffic = JSON.stringify({ up_kbps: 8, down_kbps: 32 })
   await labPhones(lab.urls.control, 'POST', '/phones/all/traffic', traffic)
   await done(service, 'POST', '/v1/tx/arm', { arm: true, profile_id: 'mast' })

@@ -5,9 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
 import { endOf, MAIN, type SvcRun, withoutOwnVariables } from './builds/program.ts'
-
-const START_LIMIT_MS = 180_000
-const POLL_MS = 10
+import { type Launched, type LaunchOptions, launch, urlOf } from './launch.ts'
 
 /** A running service under test: the built product in a process of its own. */
 export interface Service extends AsyncDisposable {
@@ -62,24 +60,6 @@ export interface StartOptions {
   readonly program?: string
 }
 
-/** Text that comes in pieces; the oldest are dropped beyond 64 MB. */
-class BoundedText {
-  readonly #pieces: string[] = []
-  readonly #decoder = new TextDecoder()
-  #length = 0
-
-  add(chunk: Buffer): void {
-    const piece = this.#decoder.decode(chunk, { stream: true })
-    this.#pieces.push(piece)
-    this.#length += piece.length
-    while (this.#length > 64_000_000) this.#length -= this.#pieces.shift()?.length ?? 0
-  }
-
-  text(): string {
-    return this.#pieces.join('')
-  }
-}
-
 /** Runs `svc <args>` to its end. */
 export function runSvc(
   args: readonly string[],
@@ -97,63 +77,23 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   const adminToken = options.adminToken ?? randomBytes(24).toString('hex')
   const output = options.outputFile === undefined ? undefined : openSync(options.outputFile, 'w')
   const startedAt = performance.now()
-  const own = [...flagsOfItsFirstLine(), ...(options.nodeFlags ?? []), MAIN]
-  const child = spawn(
-    options.program ?? process.execPath,
-    [
-      ...(options.program === undefined ? own : []),
-      '--first-start',
-      '--data-dir',
-      dataDir,
-      '--listen',
-      '127.0.0.1:0',
-      ...(options.flags ?? []),
-    ],
+  const run = launch(
+    ['--first-start', '--data-dir', dataDir, '--listen', '127.0.0.1:0', ...(options.flags ?? [])],
     {
+      ...(options.program === undefined ? {} : { program: options.program }),
+      nodeFlags: [...flagsOfItsFirstLine(), ...(options.nodeFlags ?? [])],
+      ...(output === undefined ? {} : { stdout: output, stderr: output }),
       env: {
-        ...withoutOwnVariables(),
         SVC_ADMIN_TOKEN: adminToken,
         // Most tests put plugins in place that nobody has signed. Another program may be one that does not know the variable.
         ...(options.program === undefined ? { SVC_PLUGINS_ALLOW_UNSIGNED: 'true' } : {}),
         ...options.env,
       },
-      stdio: ['ignore', output ?? 'pipe', output ?? 'pipe'],
     },
   )
   if (output !== undefined) closeSync(output)
-  const printed = new BoundedText()
-  const exited = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))
-  const url = await new Promise<string>((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`no listener within ${START_LIMIT_MS} ms:\n${printed.text()}`)),
-      START_LIMIT_MS,
-    )
-    let isFound = false
-    const look = (text: string): void => {
-      const found = isFound ? null : /"url":"(https?:\/\/[^"]+)"/.exec(text)
-      if (found?.[1] === undefined) return
-      isFound = true
-      clearTimeout(timer)
-      clearInterval(poll)
-      resolve(found[1])
-    }
-    const take = (chunk: Buffer): void => {
-      printed.add(chunk)
-      if (!isFound) look(printed.text())
-    }
-    const { outputFile } = options
-    const poll = setInterval(
-      () => outputFile !== undefined && look(readFileSync(outputFile, 'utf8')),
-      POLL_MS,
-    )
-    child.stdout?.on('data', take)
-    child.stderr?.on('data', take)
-    child.on('close', (code) => {
-      clearTimeout(timer)
-      clearInterval(poll)
-      reject(new Error(`the service ended with ${code}:\n${printed.text()}`))
-    })
-  })
+  const { child, exited } = run
+  const url = await urlOf(run, options.outputFile)
   await eventually(async () => (await fetch(`${url}/v1/healthz`)).status === 200)
   const startMs = performance.now() - startedAt
   const startCpuMs = processorMs(child.pid ?? 0)
@@ -167,7 +107,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     child,
     startMs,
     startCpuMs,
-    output: () => printed.text(),
+    output: run.output,
     residentMiB: () => {
       const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))
       return Number(line?.[1]) / 1024
@@ -190,6 +130,34 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   }
 }
 
+/** Processes that a test has started, ended after it however it ended. */
+export interface Started {
+  /** As `startService`. */
+  start(options?: StartOptions): Promise<Service>
+  launch(args: readonly string[], options?: LaunchOptions): Launched
+  endAll(): void
+}
+
+/** An empty set of started processes. */
+export function startedProcesses(): Started {
+  const children: ChildProcess[] = []
+  return {
+    start: async (options) => {
+      const service = await startService(options)
+      children.push(service.child)
+      return service
+    },
+    launch: (args, options) => {
+      const run = launch(args, options)
+      children.push(run.child)
+      return run
+    },
+    endAll: () => {
+      for (const child of children.splice(0)) if (child.exitCode === null) child.kill('SIGKILL')
+    },
+  }
+}
+
 /** Node's flags as the system reads them when the binary is run by its name. */
 function flagsOfItsFirstLine(): readonly string[] {
   const flags = /^#!.* node (.*)/.exec(readFileSync(MAIN, 'utf8'))?.[1]
@@ -197,14 +165,9 @@ function flagsOfItsFirstLine(): readonly string[] {
   return flags.split(' ')
 }
 
-/** One request to the service at `url`; no credential without a `token`. */
-export async function ask(
-  url: string,
-  method: string,
-  path: string,
-  { token, body, headers, signal }: RequestOptions = {},
-): Promise<Answer> {
-  const response = await fetch(url + path, {
+/** A request of JSON as it goes on the wire; no credential without a `token`. */
+export function jsonRequest(method: string, { token, body, headers }: Omit<RequestOptions, 'signal'>) {
+  return {
     method,
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -212,6 +175,18 @@ export async function ask(
       ...headers,
     },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  }
+}
+
+/** One request to the service at `url`. */
+export async function ask(
+  url: string,
+  method: string,
+  path: string,
+  { signal, ...request }: RequestOptions = {},
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    ...jsonRequest(method, request),
     ...(signal === undefined ? {} : { signal }),
   })
   const text = await response.text()
@@ -230,6 +205,18 @@ export async function done(
   if (answer.status >= 300)
     throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
   return answer.body
+}
+
+/** The cards of a batch with their keys, as the command writes them on the node: JSON. */
+export async function exportedCards(
+  dataDir: string,
+  batch: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const args = ['sim', 'export', batch, '--data-dir', dataDir, '--format', 'json']
+  const { code, stdout, stderr } = await runSvc(args, env)
+  if (code !== 0) throw new Error(`svc sim export: ${stderr}`)
+  return stdout
 }
 
 /** User and system time of a process, in steps of 10 ms. */

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { listen } from '@steeple/testkit'
 
 /** An address that stays while the service behind it comes and goes, and whose connections can be cut. */
 export interface Relay {
@@ -68,14 +68,14 @@ export async function startTcpProxy(
     }
     return join(near, far, end)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { port, close } = await listen(server)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     cut,
     close: async () => {
-      server.close()
+      const closed = close()
       cut()
+      await closed
     },
   }
 }

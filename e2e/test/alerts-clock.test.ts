@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { alertsWitness, patiently } from '../harness/alerts-witness.ts'
-import { startedProcesses } from '../harness/launch.ts'
+import { startedProcesses } from '../harness/service.ts'
 import { fakedClock } from '../harness/shifted-clock.ts'
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts'
 

@@ -2,8 +2,7 @@ import http from 'node:http'
 import { loadavg } from 'node:os'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { type Attack, startAttack } from '../harness/attack/start-attack.ts'
-import { startedProcesses } from '../harness/launch.ts'
-import type { Answer, Service } from '../harness/service.ts'
+import { type Answer, type Service, startedProcesses } from '../harness/service.ts'
 
 /** What the service was like while it was watched. Times in ms, memory in MiB. */
 interface Seen {

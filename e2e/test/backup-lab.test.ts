@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { restoreBackup, takeBackup } from '../harness/backups.ts'
 import { imsiHashOf } from '../harness/hss/sims.ts'
-import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
-import { runSvc, type Service, startService } from '../harness/service.ts'
+import { insertBatch, type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { exportedCards, type Service, startService } from '../harness/service.ts'
 
 const test = suite('e2e/backup-lab', { limitMs: 1_200_000 })
 const SIMS = 3
@@ -24,8 +24,7 @@ async function allSynced(service: Service, count: number): Promise<void> {
 
 /** The card of a batch of one. */
 async function cardOf({ dataDir }: Service, { env }: LabProcess, batch: string): Promise<Card> {
-  const args = ['sim', 'export', batch, '--data-dir', dataDir, '--format', 'json']
-  const [card] = JSON.parse((await runSvc(args, env)).stdout) as readonly Card[]
+  const [card] = JSON.parse(await exportedCards(dataDir, batch, env)) as readonly Card[]
   if (card === undefined) throw new Error('the batch has no card')
   return card
 }
@@ -73,12 +72,7 @@ test('after a restore no SQN is lower, the core says what the store says, and th
   running.defer(() => service.kill())
   const { body: made } = await service.request('POST', '/v1/sims', { body: { count: SIMS } })
   await allSynced(service, SIMS)
-  const exported = await runSvc(
-    ['sim', 'export', made.batch_id, '--data-dir', service.dataDir, '--format', 'json'],
-    lab.env,
-  )
-  const cards = JSON.parse(exported.stdout) as readonly Card[]
-  await labPhones(lab.urls.control, 'POST', '/phones', exported.stdout)
+  const cards = JSON.parse(await insertBatch(lab, service.dataDir, made.batch_id)) as readonly Card[]
   await eventually(() => allOn(lab.urls.control))
   const file = await takeBackup(service)
 

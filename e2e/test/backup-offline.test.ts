@@ -2,20 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { bareService, simsOf } from '../harness/backups.ts'
-import { runSvc, type Service } from '../harness/service.ts'
+import { bareService, issueSims, simsOf } from '../harness/backups.ts'
+import { runSvc } from '../harness/service.ts'
 
 const test = suite('e2e/backup-offline', { limitMs: 1_200_000 })
 const KEPT = 'restore-20261122T000000Z'
 
-async function issue(service: Service, count: number): Promise<void> {
-  assert.is((await service.request('POST', '/v1/sims', { body: { count } })).status, 201)
-}
-
 /** A node with four SIMs, that is to have two again: the restore is decided, and nobody has begun it. */
 async function decided(dataDir: string): Promise<void> {
   const service = await bareService({ dataDir })
-  await issue(service, 2)
+  await issueSims(service, 2)
   await service.stop()
   const coming = join(dataDir, 'restore-pending', 'new')
   mkdirSync(coming, { recursive: true, mode: 0o700 })
@@ -31,7 +27,7 @@ async function decided(dataDir: string): Promise<void> {
   // Out of the way while the node goes on.
   renameSync(join(dataDir, 'restore-pending'), join(dataDir, 'aside'))
   const again = await bareService({ dataDir })
-  await issue(again, 2)
+  await issueSims(again, 2)
   await again.stop()
   renameSync(join(dataDir, 'aside'), join(dataDir, 'restore-pending'))
 }

@@ -1,9 +1,8 @@
 import { assert, suite, tempDir } from '@steeple/testkit'
 import pg from 'pg'
-import { bareService, restoreBackup, simsOf, takeBackup } from '../harness/backups.ts'
+import { bareService, issueSims, restoreBackup, simsOf, takeBackup, verifyAudit } from '../harness/backups.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
 import { addPerson, enter } from '../harness/people.ts'
-import { runSvc, type Service } from '../harness/service.ts'
 
 const test = suite('e2e/backup-postgres', { limitMs: 1_200_000 })
 
@@ -36,15 +35,6 @@ async function shapeOf(url: string): Promise<readonly string[]> {
   }
 }
 
-async function issue(service: Service, count: number): Promise<void> {
-  assert.is((await service.request('POST', '/v1/sims', { body: { count } })).status, 201)
-}
-
-async function verifyAudit(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
-  const { code, stdout, stderr } = await runSvc(['audit', 'verify', '--data-dir', dataDir], env)
-  assert.is(code, 0, stdout + stderr)
-}
-
 if (PG_URL === '') {
   process.stdout.write('needs SVC_TEST_PG_URL\n')
   test('is tried where there is a PostgreSQL', () => {})
@@ -54,7 +44,7 @@ if (PG_URL === '') {
     const [schema, fresh] = [await ownSchema(), await ownSchema()]
     const env = { SVC_STORE_URL: schema.url }
     const file = await bareService()
-    await issue(file, 6)
+    await issueSims(file, 6)
     await addPerson(file, 'ada', ['viewer'])
     const { body: made } = await file.request('POST', '/v1/tokens', {
       body: { name: 'desk', roles: ['viewer'] },
@@ -70,7 +60,7 @@ if (PG_URL === '') {
     assert.is(await simsOf(onPostgres), 6)
     assert.is((await onPostgres.request('GET', '/v1/sims', { token: made.token })).status, 200)
     // Everything that is written goes on: SIMs, people, sessions, the trail.
-    await issue(onPostgres, 2)
+    await issueSims(onPostgres, 2)
     await enter(onPostgres, await addPerson(onPostgres, 'bob', ['operator']))
     const second = await takeBackup(onPostgres)
     assert.is(await onPostgres.stop(), 0)
@@ -94,7 +84,7 @@ if (PG_URL === '') {
     assert.is(await simsOf(back), 8)
     const { body } = await back.request('GET', '/v1/users')
     assert.equal(body.users.map((user: { readonly name: string }) => user.name).toSorted(), ['ada', 'bob'])
-    await issue(back, 1)
+    await issueSims(back, 1)
     assert.is(await back.stop(), 0)
     await verifyAudit(`${dir.path}/file`)
     await schema.drop()

@@ -3,7 +3,15 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert, enterOwnMounts, eventually, suite, tempDir } from '@steeple/testkit'
-import { bareService, restoreBackup, sendBackup, simsOf, takeBackup, WORDS } from '../harness/backups.ts'
+import {
+  bareService,
+  issueSims,
+  restoreBackup,
+  sendBackup,
+  simsOf,
+  takeBackup,
+  WORDS,
+} from '../harness/backups.ts'
 import { nowMs, openAir } from '../harness/radio/air.ts'
 import { openBox } from '../harness/radio/box.ts'
 import type { Service } from '../harness/service.ts'
@@ -15,10 +23,6 @@ const test = suite('e2e/backup-trouble', { limitMs: 1_200_000 })
 /** With room for a backup beside what is kept free. */
 const DISK_MIB = 160
 const ARCHIVE_PROCESS = 'archive-main.js'
-
-async function issue(service: Service, count: number): Promise<void> {
-  assert.is((await service.request('POST', '/v1/sims', { body: { count } })).status, 201)
-}
 
 function leftovers(dataDir: string): readonly string[] {
   return readdirSync(dataDir).filter((name) => /^(\.backup-|restore-)/.test(name))
@@ -100,9 +104,9 @@ test('on a full disk nothing is taken or restored, nothing is left, and all goes
   try {
     const dataDir = join(disk.path, 'data')
     const service = await bareService({ dataDir })
-    await issue(service, 300)
+    await issueSims(service, 300)
     const file = await takeBackup(service)
-    await issue(service, 1)
+    await issueSims(service, 1)
     disk.fill()
     const taken = await service.request('GET', '/v1/backup', { headers: WORDS })
     assert.is(taken.status, 503)
@@ -125,7 +129,7 @@ test('on a full disk nothing is taken or restored, nothing is left, and all goes
 test('nothing is left of a restore whose client leaves, or that the end of the service or a kill cuts off', async () => {
   await using dir = await tempDir()
   let service = await bareService({ dataDir: dir.path })
-  await issue(service, 300)
+  await issueSims(service, 300)
   const file = await takeBackup(service)
   /** Sends half of a backup, and ends the exchange by `cut` once something of it lies there. */
   const cutOff = async (cut: (leave: () => void) => unknown): Promise<void> => {
@@ -152,9 +156,9 @@ test('nothing is left of a restore whose client leaves, or that the end of the s
 test('of restores, wrong guesses and a backup at the same time one restore is decided, and the node is what it says', async () => {
   await using dir = await tempDir()
   const service = await bareService({ dataDir: dir.path })
-  await issue(service, 2)
+  await issueSims(service, 2)
   const file = await takeBackup(service)
-  await issue(service, 3)
+  await issueSims(service, 3)
   const guesses = Array.from({ length: 4 }, (_, n) =>
     sendBackup(service, file, '', { 'x-backup-passphrase': `a wrong passphrase ${n}` }),
   )
@@ -184,7 +188,7 @@ test('of restores, wrong guesses and a backup at the same time one restore is de
 test('the process that packs ends with the service or by itself, and nobody reads the passphrase in a list of processes', async () => {
   await using dir = await tempDir()
   const service = await bareService({ dataDir: dir.path })
-  await issue(service, 300)
+  await issueSims(service, 300)
   const [passphrase = ''] = Object.values(WORDS)
   let seen = 0
   while (seen === 0)

@@ -3,22 +3,20 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert, seededDraw, suite, tempDir } from '@steeple/testkit'
-import { bareService, restoreBackup, sendBackup, simsOf, takeBackup } from '../harness/backups.ts'
+import {
+  bareService,
+  issueSims,
+  restoreBackup,
+  sendBackup,
+  simsOf,
+  takeBackup,
+  verifyAudit,
+} from '../harness/backups.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
 import { addPerson, enter } from '../harness/people.ts'
-import { runSvc, type Service } from '../harness/service.ts'
+import { runSvc } from '../harness/service.ts'
 
 const test = suite('e2e/backup', { limitMs: 1_200_000 })
-
-async function issue(service: Service, count: number): Promise<void> {
-  const { status } = await service.request('POST', '/v1/sims', { body: { count } })
-  assert.is(status, 201)
-}
-
-async function verifyAudit(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
-  const { code, stdout, stderr } = await runSvc(['audit', 'verify', '--data-dir', dataDir], env)
-  assert.is(code, 0, stdout + stderr)
-}
 
 function keptIn(dataDir: string): readonly string[] {
   return readdirSync(dataDir).filter((name) => name.startsWith('restore-'))
@@ -27,7 +25,7 @@ function keptIn(dataDir: string): readonly string[] {
 test('a restored node is what it was, without those who were logged in, and keeps what came after', async () => {
   await using dir = await tempDir()
   const service = await bareService({ dataDir: dir.path })
-  await issue(service, 7)
+  await issueSims(service, 7)
   const person = await addPerson(service, 'ada', ['viewer'])
   const { token } = await enter(service, person)
   const file = await takeBackup(service)
@@ -47,7 +45,7 @@ test('a restored node is what it was, without those who were logged in, and keep
   assert.equal(more, [])
   assert.ok(existsSync(join(dir.path, kept, 'svc.db')))
   assert.ok(existsSync(join(dir.path, kept, 'keys', 'vault.key')))
-  await issue(restored, 1)
+  await issueSims(restored, 1)
   assert.is(await restored.stop(), 0)
   await verifyAudit(dir.path)
 })
@@ -55,7 +53,7 @@ test('a restored node is what it was, without those who were logged in, and keep
 test('another machine becomes the old node when it is told to, and not otherwise', async () => {
   await using dir = await tempDir()
   const old = await bareService()
-  await issue(old, 5)
+  await issueSims(old, 5)
   const { body: made } = await old.request('POST', '/v1/tokens', {
     body: { name: 'desk', roles: ['viewer'] },
   })
@@ -87,12 +85,12 @@ test('killed at any moment of a restore, a node is what it was or what was resto
   await using dir = await tempDir()
   const dataDir = dir.path
   let service = await bareService({ dataDir })
-  await issue(service, 4)
+  await issueSims(service, 4)
   const file = await takeBackup(service)
   const draw = seededDraw(20261122)
   for (let round = 0; round < 12; round++) {
     // What was restored the round before has moved on since.
-    if ((await simsOf(service)) === 4) await issue(service, 2)
+    if ((await simsOf(service)) === 4) await issueSims(service, 2)
     const kept = keptIn(dataDir).length
     const answer = sendBackup(service, file).catch(() => undefined)
     await delay(draw(1_500))
@@ -113,7 +111,7 @@ test('killed amid backups, a node leaves nothing of them', async () => {
   const draw = seededDraw(1122)
   for (let round = 0; round < 6; round++) {
     const service = await bareService({ dataDir: dir.path })
-    await issue(service, 1)
+    await issueSims(service, 1)
     const taken = takeBackup(service).catch(() => undefined)
     await delay(draw(800))
     await service.kill()
@@ -131,7 +129,7 @@ test('killed amid backups, a node leaves nothing of them', async () => {
 test('the commands take, try and restore a backup', async () => {
   await using dir = await tempDir()
   const service = await bareService({ dataDir: join(dir.path, 'data') })
-  await issue(service, 2)
+  await issueSims(service, 2)
   const words = join(dir.path, 'words')
   await writeFile(words, 'twelve letters and more\n', { mode: 0o600 })
   const file = join(dir.path, 'box.tar.gz.enc')
@@ -139,7 +137,7 @@ test('the commands take, try and restore a backup', async () => {
   const taken = await runSvc(['backup', file, '--passphrase-file', words, '--json'], env)
   assert.is(taken.code, 0, taken.stderr)
   assert.is(JSON.parse(taken.stdout).encrypted, true)
-  await issue(service, 3)
+  await issueSims(service, 3)
   const tried = await runSvc(['restore', file, '--dry-run', '--passphrase-file', words], env)
   assert.is(tried.code, 0, tried.stderr)
   assert.match(tried.stdout, /sims_sim +5 +2/)
@@ -161,12 +159,12 @@ else {
     const schema = await ownSchema()
     const env = { SVC_STORE_URL: schema.url }
     const service = await bareService({ dataDir: dir.path, env })
-    await issue(service, 6)
+    await issueSims(service, 6)
     const file = await takeBackup(service)
-    await issue(service, 1)
+    await issueSims(service, 1)
     const restored = await restoreBackup(service, file)
     assert.is(await simsOf(restored), 6)
-    await issue(restored, 1)
+    await issueSims(restored, 1)
     assert.is(await restored.stop(), 0)
     await verifyAudit(dir.path, env)
 

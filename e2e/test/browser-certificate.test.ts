@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { assert, suite } from '@steeple/testkit'
 import type { Browser } from 'playwright-core'
 import { hasCertifiedBrowser, openCertifiedBrowser } from '../harness/browser.ts'
-import { startedProcesses, urlOf } from '../harness/launch.ts'
+import { urlOf } from '../harness/launch.ts'
 import { ask } from '../harness/node-client.ts'
-import { runSvc } from '../harness/service.ts'
+import { runSvc, startedProcesses } from '../harness/service.ts'
 
 const ADMIN = 'browser-certificate-token-0123456789'
 const ACTION = { timeout: 300_000 }

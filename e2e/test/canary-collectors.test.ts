@@ -11,7 +11,7 @@ import { textOf, whereFound } from '../harness/canary/search.ts'
 import { imsiHashOf } from '../harness/hss/sims.ts'
 import { ANY_PORTS, type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
-import { runSvc, type Service, startService } from '../harness/service.ts'
+import { exportedCards, type Service, startService } from '../harness/service.ts'
 
 /** How a source answers: as it is, cut off in the middle, with an error page that repeats all, or with what is no JSON. */
 type Mood = 'well' | 'torn' | 'failing' | 'nonsense'
@@ -157,20 +157,18 @@ async function movingPhones(running: Service, core: LabProcess, dataDir: string)
   const { body } = await running.request('POST', '/v1/sims', {
     body: { count: SIMS, quota_bytes: 1_000_000 },
   })
-  const args = ['sim', 'export', body.batch_id, '--data-dir', dataDir, '--format', 'json']
-  const cards = await runSvc(args, core.env)
-  for (const { imsi } of JSON.parse(cards.stdout) as { imsi: string }[])
-    secrets.push(textNeedle('an IMSI', imsi))
+  const cards = await exportedCards(dataDir, body.batch_id, core.env)
+  for (const { imsi } of JSON.parse(cards) as { imsi: string }[]) secrets.push(textNeedle('an IMSI', imsi))
   assert.is(secrets.length, SIMS)
   // The search itself is tried on what must be there.
-  assert.is(found(secrets, Buffer.from(cards.stdout)).length, SIMS)
+  assert.is(found(secrets, Buffer.from(cards)).length, SIMS)
   await eventually(async () =>
     (await running.request('GET', '/v1/sims')).body.sims.every(
       (sim: { provisioning: { status: string } }) => sim.provisioning.status === 'synced',
     ),
   )
   const { control } = core.urls
-  await labPhones(control, 'POST', '/phones', cards.stdout)
+  await labPhones(control, 'POST', '/phones', cards)
   await eventually(async () => (await running.request('GET', '/v1/sessions')).body.sessions.length >= SIMS)
   await eventually(async () => {
     await labPhones(control, 'POST', '/phones/all/data', '{"up_bytes": 3000, "down_bytes": 20000}')

@@ -16,8 +16,7 @@ import {
   startHostEngine,
   type TestTool,
 } from '../harness/hss/test-tools.ts'
-import { startedProcesses } from '../harness/launch.ts'
-import type { Service } from '../harness/service.ts'
+import { type Service, startedProcesses } from '../harness/service.ts'
 
 needMongo()
 

@@ -5,8 +5,8 @@ import { assert, suite } from '@steeple/testkit'
 import type { Page, Browser as PlaywrightBrowser } from 'playwright-core'
 import { hasCertifiedBrowser, openCertifiedBrowser } from '../harness/browser.ts'
 import { goTo, isAccessible } from '../harness/console-page.ts'
-import { startedProcesses, urlOf } from '../harness/launch.ts'
-import { runSvc } from '../harness/service.ts'
+import { urlOf } from '../harness/launch.ts'
+import { runSvc, startedProcesses } from '../harness/service.ts'
 
 const ADMIN = 'console-certificates-token-0123456789'
 const ACTION_MS = 120_000

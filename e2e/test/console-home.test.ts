@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core'
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
 import { isAccessible, signInWithToken, withoutTime } from '../harness/console-page.ts'
-import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
-import { runSvc, type Service, startService } from '../harness/service.ts'
+import { insertBatch, type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 /** The first screen beside a lab core: what is on it, and that it is on it at once. */
 const LIMIT = { limitMs: 600_000 }
@@ -61,12 +61,7 @@ if (executable !== undefined) {
         assert.is(listed.sims[0].provisioning.status, 'synced')
       })
       const { batch_id, imsi_sha256_12: hash } = body.sims[0]
-      const card = await runSvc(
-        ['sim', 'export', batch_id, '--data-dir', service.dataDir, '--format', 'json'],
-        lab.env,
-      )
-      assert.is(card.code, 0, card.stderr)
-      await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
+      await insertBatch(lab, service.dataDir, batch_id)
       await people.getByText('No phone is online').waitFor({ state: 'hidden' })
       // Sessions are told before the SIM is put into use by the same look.
       await eventually(async () =>
@@ -102,12 +97,7 @@ if (executable !== undefined) {
       const { moment } = await withoutTime(page, () =>
         page.getByText('offline', { exact: true }).first().waitFor(),
       )
-      const card = await runSvc(
-        ['sim', 'export', batch_id, '--data-dir', service.dataDir, '--format', 'json'],
-        lab.env,
-      )
-      assert.is(card.code, 0, card.stderr)
-      await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
+      await insertBatch(lab, service.dataDir, batch_id)
       await eventually(async () => {
         await moment()
         assert.is(await page.getByText('online', { exact: true }).count(), 1)

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testkit'
+import { assert, eventually, listen, suite, type TempDir, tempDir } from '@steeple/testkit'
 import type { Dialog, Page } from 'playwright-core'
 import { type Browser, findBrowser, type OpenPage, openBrowser } from '../harness/browser.ts'
 import { signInAs, signInWithToken } from '../harness/console-page.ts'
@@ -269,8 +268,8 @@ if (executable !== undefined) {
       })
       asked.pipe(onward)
     })
-    await new Promise<void>((done) => between.listen(0, hostname, done))
-    const { page } = await browser.open(`http://${hostname}:${(between.address() as AddressInfo).port}/`)
+    const way = await listen(between, hostname)
+    const { page } = await browser.open(`${way.url}/`)
     try {
       await signInAs(page, await addPerson(service, 'dora', ['viewer']))
       await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
@@ -286,8 +285,7 @@ if (executable !== undefined) {
     } finally {
       await page.context().clearCookies()
       await page.close()
-      between.closeAllConnections()
-      between.close()
+      await way.close()
     }
   })
 }

@@ -10,8 +10,8 @@ import { about, LACKS } from '../harness/builds/program.ts'
 import { goTo, isAccessible } from '../harness/console-page.ts'
 import { makeVisits, type Visits } from '../harness/console-visits.ts'
 import { mint } from '../harness/credentials.ts'
-import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
-import { runSvc, type Service, startService } from '../harness/service.ts'
+import { insertBatch, type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 /** The console's pages of SIMs, a subscriber, eSIM and sessions, with a lab core behind them. */
 const LIMIT = { limitMs: 600_000 }
@@ -121,10 +121,7 @@ async function insert({ batch, hashes }: Issued): Promise<void> {
       assert.is(body.provisioning.status, 'synced')
     }
   })
-  const dataDir = join(folder, 'data')
-  const cards = await runSvc(['sim', 'export', batch, '--data-dir', dataDir, '--format', 'json'], lab.env)
-  assert.is(cards.code, 0, cards.stderr)
-  await labPhones(lab.urls.control, 'POST', '/phones', cards.stdout)
+  await insertBatch(lab, service.dataDir, batch)
   await eventually(async () => {
     const phones = (await labPhones(lab.urls.control)).filter(({ phone }) => hashes.includes(phone))
     assert.ok(phones.every(({ ipv4 }) => ipv4 !== null))

@@ -4,9 +4,9 @@ import { assert, eventually, suite, type TempDir, tempDir } from '@steeple/testk
 import { type Browser, findBrowser, openBrowser } from '../harness/browser.ts'
 import { about } from '../harness/builds/program.ts'
 import { applied, isAccessible, signInWithToken } from '../harness/console-page.ts'
-import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { insertBatch, type LabProcess, startLabCore } from '../harness/lab-core.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
-import { runSvc, type Service, startService } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 /** Setting a box up in the console, and a page that a plugin brings. */
 const LIMIT = { limitMs: 600_000 }
@@ -197,9 +197,7 @@ if (executable !== undefined) {
       await sim.getByText('Known to the core: yes').waitFor()
       await isAccessible(page, 'setting up')
       const { body } = await service.request('GET', '/v1/sims?label=test')
-      const args = ['sim', 'export', body.sims[0].batch_id, '--data-dir', service.dataDir, '--format', 'json']
-      const exported = await runSvc(args, lab.env)
-      await labPhones(lab.urls.control, 'POST', '/phones', exported.stdout)
+      await insertBatch(lab, service.dataDir, body.sims[0].batch_id)
       await sim.getByText('the network works').waitFor()
       const { body: live } = await service.request('GET', '/v1/sessions')
       const [session] = live.sessions

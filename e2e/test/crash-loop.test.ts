@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
-import { startedProcesses } from '../harness/launch.ts'
 import { sourceOf } from '../harness/plugins/failing-plugins.ts'
 import { installVersion } from '../harness/plugins/install-version.ts'
-import type { Service } from '../harness/service.ts'
+import { type Service, startedProcesses } from '../harness/service.ts'
 
 const loop = suite('e2e/crash-loop')
 

@@ -17,8 +17,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, rounds, suite, testSeed } from '@steeple/testkit'
 import { idsBeyond } from '../harness/event-client.ts'
-import { type Launched, startedProcesses, urlOf } from '../harness/launch.ts'
-import { type Answer, runSvc, type Service } from '../harness/service.ts'
+import { type Launched, urlOf } from '../harness/launch.ts'
+import { type Answer, runSvc, type Service, startedProcesses } from '../harness/service.ts'
 
 /** Changes one byte of a file by `mask` (not 0) and gives its position. */
 function flipByte(path: string, at: number, mask = 1): number {

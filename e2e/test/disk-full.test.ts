@@ -2,8 +2,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, enterOwnMounts, eventually, hasBlockMounts, suite } from '@steeple/testkit'
-import { startedProcesses } from '../harness/launch.ts'
-import { type Answer, runSvc, type Service } from '../harness/service.ts'
+import { type Answer, runSvc, type Service, startedProcesses } from '../harness/service.ts'
 import { blockDisk, memoryDisk, type SmallDisk } from '../harness/small-disk.ts'
 
 enterOwnMounts(import.meta.filename)

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
-import { startedProcesses } from '../harness/launch.ts'
-import { runSvc, type Service } from '../harness/service.ts'
+import { runSvc, type Service, startedProcesses } from '../harness/service.ts'
 
 const ADDRESS = 'smdp.lab.example'
 const LIMIT = { limitMs: 120_000 }

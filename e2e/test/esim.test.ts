@@ -14,7 +14,7 @@ import {
   fetchTransport,
 } from '@steeple/virtual-euicc'
 import { download, ESIM_ENV, expect, iccidOctets, newEuicc, prepareEsim } from '../harness/esim.ts'
-import { runSvc, type Service, startService } from '../harness/service.ts'
+import { exportedCards, type Service, startService } from '../harness/service.ts'
 
 const esim = suite('e2e/esim')
 let dataDir: string
@@ -187,9 +187,7 @@ esim(
     const { activation_code } = await issue({ imsi_sha256_12: body.first.imsi_sha256_12 })
     const euicc = newEuicc(eums)
     await download(service, euicc, activation_code)
-    const exported = await runSvc(['sim', 'export', body.batch_id, '--format', 'json', '--data-dir', dataDir])
-    assert.is(exported.code, 0, exported.stderr)
-    const [card] = JSON.parse(exported.stdout) as readonly Card[]
+    const [card] = JSON.parse(await exportedCards(dataDir, body.batch_id)) as readonly Card[]
     const [kept] = euicc.save().profiles
     if (card === undefined || kept === undefined) throw new Error('one card, and one profile')
     const of = readerOf(Uint8Array.from(Buffer.from(kept.package, 'hex')))

@@ -1,5 +1,4 @@
 import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -10,15 +9,15 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { assert, enterOwnMounts, eventually, runTool, stretched, suite } from '@steeple/testkit'
+import { assert, enterOwnMounts, eventually, listen, runTool, stretched, suite } from '@steeple/testkit'
 import { ANY_PORTS, type LabPhone, labPhones } from '../harness/lab-core.ts'
-import { type Launched, ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
+import { type Launched, ROOT, urlOf } from '../harness/launch.ts'
 import { childrenOf } from '../harness/open-files.ts'
-import { runSvc } from '../harness/service.ts'
+import { runSvc, startedProcesses } from '../harness/service.ts'
 
 enterOwnMounts(import.meta.filename)
 // A configuration of this machine would win over the one beside the data, and be written to.
@@ -306,15 +305,13 @@ first(
 )
 
 first('starts without a lab core when its address is taken, and says so in one line', async () => {
-  const taken = createServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  const { port } = taken.address() as AddressInfo // of a TCP server that listens
-  const env = { ...AS_ROOT_COMMAND.env, LAB_CORE_FLAGS: `--mme 127.0.0.1:${port}` }
+  const taken = await listen(createServer())
+  const env = { ...AS_ROOT_COMMAND.env, LAB_CORE_FLAGS: `--mme 127.0.0.1:${taken.port}` }
   const without = started.launch(['start', ...flags(dir)], { ...AS_ROOT_COMMAND, env })
   assert.not.match(await introduced(without), /lab core/)
   assert.match(without.stderr(), /^steeple: no lab core \(.*EADDRINUSE.*\); the service starts without$/m)
   await ended(without, 'SIGTERM')
-  taken.close()
+  await taken.close()
 })
 
 first('uses the data directory that a configuration names, not the default one', async () => {

@@ -1,10 +1,8 @@
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assert, eventually, suite } from '@steeple/testkit'
+import { assert, eventually, listen, suite } from '@steeple/testkit'
 import { Double, deserialize, EJSON, Int32, Long } from 'bson'
 import { MongoClient } from 'mongodb'
 import { findBrowser, openBrowser } from '../harness/browser.ts'
@@ -199,10 +197,8 @@ async function daemon(lists: Readonly<Record<string, readonly unknown[]>>): Prom
       items === undefined ? 'OK\n' : JSON.stringify({ items, pager: { page: 0, count: items.length } })
     response.writeHead(200, { connection: 'close' }).end(body)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   servers.push(server)
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return (await listen(server)).url
 }
 
 function putTheirs(): void {

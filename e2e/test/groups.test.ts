@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, enterOwnMachine, eventually, suite } from '@steeple/testkit'
 import type { Box } from '../harness/mesh/box.ts'
-import { joinMesh, MESH_LIMIT, type Village, village, WAIT_MS } from '../harness/mesh/mesh.ts'
+import { ask, joinMesh, MESH_LIMIT, type Village, village, WAIT_MS } from '../harness/mesh/mesh.ts'
 
 enterOwnMachine(import.meta.filename)
 
@@ -26,12 +26,6 @@ groups.before(async () => {
 groups.after(async () => {
   await three?.end()
 })
-
-async function ask(at: Box, method: string, path: string, body?: unknown) {
-  const answer = await at.ask(method, path, body)
-  assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
 
 async function set(hours: number, more: object = {}): Promise<void> {
   const state = { policy: { sim_swap_cooldown_hours: hours }, ...more }

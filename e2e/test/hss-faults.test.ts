@@ -6,8 +6,7 @@ import { Int32, Long } from 'bson'
 import { startFailingProxy } from '../harness/hss/failing-proxy.ts'
 import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
 import { allSynced, cardsCsv, exported, healthOf, importCsv, unsynced } from '../harness/hss/sims.ts'
-import { startedProcesses } from '../harness/launch.ts'
-import { runSvc, type Service } from '../harness/service.ts'
+import { runSvc, type Service, startedProcesses } from '../harness/service.ts'
 
 /** Remembers the SQN of every subscriber and fails when one was lowered or written again. */
 class SqnBook {

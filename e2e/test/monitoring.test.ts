@@ -7,9 +7,9 @@ import { assert, eventually, suite, unusedPort } from '@steeple/testkit'
 import { Ajv, type AnySchemaObject } from 'ajv'
 import { parse } from 'yaml'
 import { runsWith } from '../harness/compatibility/runs.ts'
-import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
+import { insertBatch, type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
 import { ROOT } from '../harness/launch.ts'
-import { runSvc, type Service, startService } from '../harness/service.ts'
+import { type Service, startService } from '../harness/service.ts'
 
 const datasource = {
   type: 'object',
@@ -281,10 +281,8 @@ async function attachPhones(dataDir: string): Promise<void> {
   const states = async (holds: (sim: { state: string; provisioning: { status: string } }) => boolean) =>
     (await service.request('GET', '/v1/sims?limit=100')).body.sims.filter(holds).length
   await eventually(async () => (await states((sim) => sim.provisioning.status === 'synced')) === SIMS + 1)
-  const args = ['sim', 'export', body.batch_id, '--data-dir', dataDir, '--format', 'json']
-  const cards = await runSvc(args, lab.env)
-  imsis = (JSON.parse(cards.stdout) as { imsi: string }[]).map(({ imsi }) => imsi)
-  await labPhones(lab.urls.control, 'POST', '/phones', cards.stdout)
+  const cards = JSON.parse(await insertBatch(lab, dataDir, body.batch_id)) as { imsi: string }[]
+  imsis = cards.map(({ imsi }) => imsi)
   await eventually(async () => (await states((sim) => sim.state === 'in-use')) === SIMS)
 }
 

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import tls from 'node:tls'
 import { assert, eventually, suite } from '@steeple/testkit'
 import { about } from '../harness/builds/program.ts'
-import { type LabProcess, labPhones, startLabCore } from '../harness/lab-core.ts'
-import { startedProcesses, urlOf } from '../harness/launch.ts'
+import { type Sample, sampleOf } from '../harness/contract-roles.ts'
+import { insertBatch, type LabProcess, startLabCore } from '../harness/lab-core.ts'
+import { urlOf } from '../harness/launch.ts'
 import { ask, enrollNode, type NodeClient, overOf, type Root } from '../harness/node-client.ts'
 import { type OpenApi, operationsOf } from '../harness/openapi.ts'
-import { type Sample, sampleOf } from '../harness/sample-request.ts'
-import { type Answer, runSvc } from '../harness/service.ts'
+import { type Answer, startedProcesses } from '../harness/service.ts'
 import { hasTlsWitnesses, openWorkshop, run, type Workshop } from '../harness/tls-witness.ts'
 
 const ADMIN = 'node-principals-admin-token-0123456789'
@@ -34,9 +34,7 @@ const admin = (method: string, path: string, body?: unknown): Promise<Answer> =>
   ask(root, method, path, body, { token: ADMIN })
 /** A phone with that SIM is online, and its address lies in a network that is approved for the node. */
 async function isBehind(node: NodeClient, sim: { batch_id: string; imsi_sha256_12: string }): Promise<void> {
-  const args = ['sim', 'export', sim.batch_id, '--data-dir', dataDir, '--format', 'json']
-  const card = await runSvc(args, lab.env)
-  await labPhones(lab.urls.control, 'POST', '/phones', card.stdout)
+  await insertBatch(lab, dataDir, sim.batch_id)
   let address = ''
   await eventually(async () => {
     const { body } = await admin('GET', `/v1/sessions?imsi=${sim.imsi_sha256_12}`)

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { assert, suite } from '@steeple/testkit'
-import { startedProcesses, urlOf } from '../harness/launch.ts'
-import { runSvc } from '../harness/service.ts'
+import { urlOf } from '../harness/launch.ts'
+import { runSvc, startedProcesses } from '../harness/service.ts'
 
 const operators = suite('e2e/operator-certificates', { limitMs: 600_000 })
 const ADMIN = 'operator-test-admin-token-0123456789'

@@ -22,13 +22,15 @@ import { OPEN, radioConfig } from '../harness/radio/box.ts'
 import { takeStep, tenMinutesSteps, typedShell } from '../harness/tutorial-steps.ts'
 import {
   configOfOutside,
+  equip,
   type KeptOfOutside,
   keptOfOutside,
   makeOutsidePlugin,
   type OutsidePlugin,
+  type PackagedBox,
+  packagedBox,
   useOutside,
-} from '../harness/upgrade/outside-plugin.ts'
-import { equip, type PackagedBox, packagedBox } from '../harness/upgrade/packaged-box.ts'
+} from '../harness/upgrade/packaged-box.ts'
 
 const CACHE = join(homedir(), '.cache', 'steeple-test', 'releases')
 /** The package whose version is that of a release. */

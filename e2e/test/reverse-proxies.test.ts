@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { assert, eventually, stretched, suite, unusedPort } from '@steeple/testkit'
 import { findBrowser, openBrowser } from '../harness/browser.ts'
 import { runsWith } from '../harness/compatibility/runs.ts'
-import { ROOT, startedProcesses, urlOf } from '../harness/launch.ts'
+import { ROOT, urlOf } from '../harness/launch.ts'
 import { totpAt } from '../harness/people.ts'
+import { startedProcesses } from '../harness/service.ts'
 import { openWorkshop, type Workshop } from '../harness/tls-witness.ts'
 
 const EXAMPLES = join(ROOT, 'docs/proxies')

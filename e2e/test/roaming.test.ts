@@ -1,13 +1,12 @@
-import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
-import { assert, enterOwnMachine, eventually, stretched, suite } from '@steeple/testkit'
+import { assert, enterOwnMachine, eventually, listen, stretched, suite } from '@steeple/testkit'
 import { filesOf, type Place } from '../harness/canary/files.ts'
 import { bytesNeedle, type Needle, textNeedle } from '../harness/canary/needles.ts'
 import { whereFound } from '../harness/canary/search.ts'
 import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
 import { TEST_KI, TEST_OPC } from '../harness/hss/sims.ts'
 import type { Box } from '../harness/mesh/box.ts'
-import { joinMesh, MESH_LIMIT, type Village, village, WAIT_MS } from '../harness/mesh/mesh.ts'
+import { ask, joinMesh, MESH_LIMIT, type Village, village, WAIT_MS } from '../harness/mesh/mesh.ts'
 
 needMongo()
 enterOwnMachine(import.meta.filename)
@@ -42,11 +41,9 @@ async function doorTo(mongo: Mongo): Promise<string> {
     near.pipe(far)
     far.pipe(near)
   })
-  server.listen(0, '0.0.0.0')
-  await once(server, 'listening')
+  const { port } = await listen(server, '0.0.0.0')
   server.unref()
-  const address = server.address()
-  return `mongodb://${HERE}:${typeof address === 'object' ? address?.port : 0}`
+  return `mongodb://${HERE}:${port}`
 }
 
 roaming.before(async () => {
@@ -70,12 +67,6 @@ roaming.after(async () => {
 /** The document of the SIM in the HSS of a box. */
 async function documentAt(number: number) {
   return await databases[number]?.subscribers.findOne({ imsi: IMSI })
-}
-
-async function ask(box: Box, method: string, path: string, body?: unknown) {
-  const answer = await box.ask(method, path, body)
-  assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`)
-  return answer.body
 }
 
 async function until(what: () => Promise<boolean>): Promise<number> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { assert, enterOwnMachine, eventually, rounds, suite } from '@steeple/testkit'
 import { makeBuild } from '../harness/builds/make-build.ts'
 import type { Box } from '../harness/mesh/box.ts'
-import { joinMesh, MESH_LIMIT, type Village, village } from '../harness/mesh/mesh.ts'
+import { ask, joinMesh, MESH_LIMIT, type Village, village } from '../harness/mesh/mesh.ts'
 import { buildKey, signedCopy } from '../harness/upgrade/signed-builds.ts'
 
 enterOwnMachine(import.meta.filename)
@@ -40,12 +40,6 @@ software.after(async () => {
   await all?.end()
   rmSync(folder, { recursive: true, force: true })
 })
-
-async function ask(at: Box, method: string, path: string, body?: unknown) {
-  const answer = await at.ask(method, path, body)
-  assert.ok(answer.status < 300, `${method} ${path}: ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
 
 async function runningOn(box: Box): Promise<unknown> {
   const { status, body } = await box.ask('GET', '/v1/software').catch(() => ({ status: 0, body: undefined }))

@@ -3,8 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
-import { type Started, startedProcesses } from '../harness/launch.ts'
-import { runSvc, type Service } from '../harness/service.ts'
+import { runSvc, type Service, type Started, startedProcesses } from '../harness/service.ts'
 import { shiftedClock } from '../harness/shifted-clock.ts'
 
 const box = suite('e2e/store-and-clock')

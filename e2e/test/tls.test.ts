@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { startedProcesses, urlOf } from '../harness/launch.ts'
+import { urlOf } from '../harness/launch.ts'
+import { startedProcesses } from '../harness/service.ts'
 
 const ADMIN = 'tls-test-admin-token-0123456789abcdef'
 

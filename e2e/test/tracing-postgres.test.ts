@@ -1,8 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { assert, eventually, suite, tempDir } from '@steeple/testkit'
+import { assert, eventually, type Listening, listen, suite, tempDir } from '@steeple/testkit'
 import { createFleet } from '../harness/cluster/fleet.ts'
 import { ownSchema, PG_URL } from '../harness/cluster/own-schema.ts'
 
@@ -24,7 +22,7 @@ interface Span {
 }
 
 /** A receiver of OTLP over HTTP for each instance, so that it is known who has sent a span. */
-async function startReceiver(): Promise<{ readonly url: string; spans(): readonly Span[]; close(): void }> {
+async function startReceiver(): Promise<Pick<Listening, 'url' | 'close'> & { spans(): readonly Span[] }> {
   const spans: Span[] = []
   const server = createServer((request, response) => {
     void text(request).then((body) => {
@@ -33,17 +31,8 @@ async function startReceiver(): Promise<{ readonly url: string; spans(): readonl
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // it listens on TCP
-  return {
-    url: `http://127.0.0.1:${port}/v1/traces`,
-    spans: () => spans,
-    close: () => {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  const { url, close } = await listen(server)
+  return { url: `${url}/v1/traces`, spans: () => spans, close }
 }
 
 if (PG_URL === '') process.stdout.write('needs SVC_TEST_PG_URL\n')

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { assert, eventually, suite } from '@steeple/testkit'
-import { type Launched, startedProcesses, urlOf } from '../harness/launch.ts'
+import { type Launched, urlOf } from '../harness/launch.ts'
+import { startedProcesses } from '../harness/service.ts'
 import {
   curl,
   handshakeOf,

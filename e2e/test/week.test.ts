@@ -14,7 +14,7 @@ import {
 import { imsiHashOf, TEST_KI, TEST_OPC } from '../harness/hss/sims.ts'
 import { DBCTL, type LabPhone, type LabProcess, startLabCore } from '../harness/lab-core.ts'
 import type { Box } from '../harness/mesh/box.ts'
-import { joinMesh, membersAt, type Village, village, WAIT_MS } from '../harness/mesh/mesh.ts'
+import { ask as askBox, joinMesh, membersAt, type Village, village, WAIT_MS } from '../harness/mesh/mesh.ts'
 import { METERED, measuredIn } from '../harness/metered-lab.ts'
 import { type Air, nowMs, openAir } from '../harness/radio/air.ts'
 import { OPEN, radioConfig } from '../harness/radio/box.ts'
@@ -103,11 +103,8 @@ const isReached = (stand: Stand): boolean => runs(stand) && !stand.isCut
 const isLinked = (one: Stand, other: Stand): boolean =>
   [one, other].every((stand) => isReached(stand) && ![one, other].some((of) => stand.out.has(of)))
 
-async function ask(stand: Stand, method: string, path: string, body?: object) {
-  const answer = await stand.box.ask(method, path, body)
-  assert.ok(answer.status < 300, `${stand.box.name}: ${method} ${path}: ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+const ask = (stand: Stand, method: string, path: string, body?: object) =>
+  askBox(stand.box, method, path, body)
 
 // The truth.
 

@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls'
 import { eventually } from '@steeple/testkit'
 import { endOf, MAIN, type SvcRun, withoutOwnVariables } from '../builds/program.ts'
 import { answerOf, createClient } from '../http-client.ts'
-import type { Answer } from '../service.ts'
+import { type Answer, jsonRequest } from '../service.ts'
 import { fakedClock } from '../shifted-clock.ts'
 import type { BoxPlace } from './places.ts'
 
@@ -194,15 +194,7 @@ async function askBox(
   const client = createClient(`https://${address}:${PORT}`, 1, agent, (socket) =>
     strangerProblem(socket, casOf(dataDir)),
   )
-  const json = body === undefined ? {} : { 'content-type': 'application/json' }
-  return answerOf(
-    await client.send({
-      method,
-      path,
-      headers: { authorization: `Bearer ${adminToken}`, ...json, ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    }),
-  )
+  return answerOf(await client.send({ path, ...jsonRequest(method, { token: adminToken, body, headers }) }))
 }
 
 /** What is wrong with the certificate of who answers; undefined when one of the CAs has signed it. */

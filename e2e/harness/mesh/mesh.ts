@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '@steeple/testkit'
+import type { Answer } from '../service.ts'
 import { type Box, type BoxOptions, makeBox } from './box.ts'
 import { boxPlace, makeLan } from './places.ts'
 
@@ -82,26 +83,33 @@ export async function village(
   }
 }
 
+/** The body of a box's answer that is no refusal. */
+export async function ask(
+  box: Pick<Box, 'ask' | 'name'>,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answer['body']> {
+  const answer = await box.ask(method, path, body)
+  if (answer.status >= 300)
+    throw new Error(`${box.name}: ${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
 /** An invitation into the mesh of `root`. */
 export async function invite(root: Box): Promise<{ readonly token: string; readonly url: string }> {
-  const { status, body } = await root.ask('POST', '/v1/mesh/invite', {})
-  if (status !== 201) throw new Error(`${root.name} invites nobody: ${JSON.stringify(body)}`)
-  return { token: body.token, url: body.url }
+  return await ask(root, 'POST', '/v1/mesh/invite', {})
 }
 
 /** Lets a box join by a new invitation; its address in the overlay. */
 export async function joinMesh(box: Box, root: Box): Promise<string> {
   const { token, url } = await invite(root)
-  const { status, body } = await box.ask('POST', '/v1/mesh/join', { token, url })
-  if (status !== 200) throw new Error(`${box.name} does not get in: ${JSON.stringify(body)}`)
-  return body.overlay_address
+  return (await ask(box, 'POST', '/v1/mesh/join', { token, url })).overlay_address
 }
 
 /** The members as a box knows them, by name. */
 export async function membersAt(box: Box): Promise<readonly ToldMember[]> {
-  const { status, body } = await box.ask('GET', '/v1/mesh/members')
-  if (status !== 200) throw new Error(`${box.name}: ${JSON.stringify(body)}`)
-  const { members } = body as { readonly members: readonly ToldMember[] }
+  const { members }: { readonly members: readonly ToldMember[] } = await ask(box, 'GET', '/v1/mesh/members')
   return members.toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
@@ -113,9 +121,7 @@ export async function addressesAt(box: Box): Promise<ReadonlyMap<string, string>
 
 /** The peers as a box knows them. */
 export async function peersAt(box: Box): Promise<readonly ToldPeer[]> {
-  const { status, body } = await box.ask('GET', '/v1/peers')
-  if (status !== 200) throw new Error(`${box.name}: ${JSON.stringify(body)}`)
-  return (body as { readonly peers: readonly ToldPeer[] }).peers
+  return (await ask(box, 'GET', '/v1/peers')).peers
 }
 
 /** Whether a packet comes back from another box over the overlay. */

@@ -7,7 +7,9 @@ import {
   sign,
 } from 'node:crypto'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type Listening, listen } from '@steeple/testkit'
+import { createClient, type HttpClient } from '../http-client.ts'
+import { jsonRequest, type RequestOptions } from '../service.ts'
 
 /** Where simulated boxes are enrolled: a service with TLS on the loopback interface. */
 export interface Hub {
@@ -47,102 +49,73 @@ export class Refused extends Error {
 export async function simulatedBox(hub: Hub): Promise<SimulatedBox> {
   const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
   const id = randomUUID()
-  const anonymous = new https.Agent({ keepAlive: true, maxSockets: 1, ca: hub.ca })
-  const minted = await send(hub.port, anonymous, 'POST', '/v1/tokens', {
+  const at = (port: number, connections: number, options: https.AgentOptions): HttpClient =>
+    createClient(`https://127.0.0.1:${port}`, connections, { ca: hub.ca, ...options })
+  const anonymous = at(hub.port, 1, {})
+  const minted = await exchange(anonymous, 'POST', '/v1/tokens', {
     body: { name: id, kind: 'bootstrap' },
     token: hub.token,
   })
-  const { token } = JSON.parse(minted)
-  const wish = { csr_pem: csrOf(key), name: `box-${id.slice(0, 8)}` }
-  const enrolled = await send(hub.port, anonymous, 'POST', `/v1/nodes/${id}/enroll`, { body: wish, token })
-  anonymous.destroy()
+  const enrolled = await exchange(anonymous, 'POST', `/v1/nodes/${id}/enroll`, {
+    body: { csr_pem: csrOf(key), name: `box-${id.slice(0, 8)}` },
+    token: JSON.parse(minted).token,
+  })
+  anonymous.close()
   const keyPem = key.export({ format: 'pem', type: 'pkcs8' }).toString()
   const { certificate_pem: cert } = JSON.parse(enrolled)
   // A question that waits and what the box tells meanwhile.
-  const agent = new https.Agent({ keepAlive: true, maxSockets: 2, ca: hub.ca, key: keyPem, cert })
+  const own = at(hub.port, 2, { key: keyPem, cert })
+  const others = new Map<number, HttpClient>()
   let octets = 0
-  let server: https.Server | undefined
+  let served: Listening | undefined
   return {
     id,
     ask: async (method, path, body, signal) => {
-      const text = await send(hub.port, agent, method, path, {
-        ...(body && { body }),
-        ...(signal && { signal }),
-      })
+      const text = await exchange(own, method, path, { body, ...(signal && { signal }) })
       octets += text.length
       return JSON.parse(text)
     },
-    askAt: async (port, method, path, body) =>
-      JSON.parse(await send(port, agent, method, path, { ...(body && { body }) })),
+    askAt: async (port, method, path, body) => {
+      const client = others.get(port) ?? at(port, 2, { key: keyPem, cert })
+      others.set(port, client)
+      return JSON.parse(await exchange(client, method, path, { body }))
+    },
     get octets() {
       return octets
     },
-    serve: (answer) =>
-      new Promise((resolve, reject) => {
-        const options = { key: keyPem, cert, ca: hub.ca, requestCert: true, rejectUnauthorized: true }
-        const made = https.createServer(options, async (request, response) => {
-          const pieces = await request.toArray()
-          const body = JSON.stringify(answer(request.url ?? '', JSON.parse(pieces.join('') || '{}')))
-          response.writeHead(200, { 'content-type': 'application/json' }).end(body)
-        })
-        server = made
-        made.once('error', reject)
-        made.listen(0, '127.0.0.1', () => resolve((made.address() as AddressInfo).port))
-      }),
+    serve: async (answer) => {
+      const options = { key: keyPem, cert, ca: hub.ca, requestCert: true, rejectUnauthorized: true }
+      const server = https.createServer(options, async (request, response) => {
+        const pieces = await request.toArray()
+        const body = JSON.stringify(answer(request.url ?? '', JSON.parse(pieces.join('') || '{}')))
+        response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+      })
+      served = await listen(server)
+      return served.port
+    },
     end: () => {
-      agent.destroy()
-      server?.close()
-      server?.closeAllConnections()
+      for (const client of [own, ...others.values()]) client.close()
+      void served?.close()
     },
   }
+}
+
+async function exchange(
+  client: HttpClient,
+  method: string,
+  path: string,
+  { signal, ...request }: RequestOptions,
+): Promise<string> {
+  const got = await client.send({ path, ...jsonRequest(method, request), ...(signal && { signal }) })
+  const text = got.body.toString('utf8')
+  if (got.status < 200 || got.status >= 300)
+    throw new Refused(got.status, `${method} ${path} answered ${got.status} ${text}`)
+  return text
 }
 
 /** What a box tells of its WireGuard for the first time. */
 export function newWireguard(): object {
   return { public_key: randomBytes(32).toString('base64'), listen_port: 51_820, advertised: [] }
-}
-
-interface Sent {
-  readonly body?: object
-  readonly token?: string
-  readonly signal?: AbortSignal
-}
-
-function send(
-  port: number,
-  agent: https.Agent,
-  method: string,
-  path: string,
-  { body, token, signal }: Sent,
-): Promise<string> {
-  const text = body === undefined ? '' : JSON.stringify(body)
-  return new Promise((resolve, reject) => {
-    const headers = {
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(text !== '' && {
-        'content-type': 'application/json',
-        'content-length': String(Buffer.byteLength(text)),
-      }),
-    }
-    const request = https.request(
-      { host: '127.0.0.1', port, agent, method, path, headers, signal },
-      (response) => {
-        let answer = ''
-        response.setEncoding('utf8')
-        response.on('data', (piece) => {
-          answer += piece
-        })
-        response.on('error', reject)
-        response.on('end', () => {
-          const { statusCode = 0 } = response
-          if (statusCode >= 200 && statusCode < 300) resolve(answer)
-          else reject(new Refused(statusCode, `${method} ${path} answered ${statusCode} ${answer}`))
-        })
-      },
-    )
-    request.on('error', reject)
-    request.end(text)
-  })
 }
 
 /** A certificate request with an empty subject: PKCS#10, RFC 2986 §4. */

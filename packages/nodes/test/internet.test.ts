@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
-import { assert, suite } from '@steeple/testkit'
+import { createServer } from 'node:net'
+import { assert, listen, suite } from '@steeple/testkit'
 import fc from 'fast-check'
 import { askInternet, askRoot, hasDefaultRoute, internetWatch } from '../src/internet.ts'
 
@@ -131,12 +131,10 @@ internet(
 internet(
   'takes a connection that somebody accepts for an answer, and one that nobody does for none',
   async () => {
-    const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const target = `127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { port, close } = await listen(createServer((socket) => socket.end()))
+    const target = `127.0.0.1:${port}`
     await askInternet(target, NEVER)
-    server.close()
-    await once(server, 'close')
+    await close()
     assert.is(await outcome(askInternet(target, NEVER)), 'refused')
   },
 )

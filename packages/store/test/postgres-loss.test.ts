@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net'
-import { assert, eventually, stretched } from '@steeple/testkit'
+import { assert, eventually, listen, stretched } from '@steeple/testkit'
 import { openDatabase } from '../src/open.ts'
 import { failure, onPostgres, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
 
@@ -32,10 +32,7 @@ async function muteWay(to: string) {
     upstream.pipe(client)
     client.on('close', () => upstream.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('it has no port')
-  target.host = `127.0.0.1:${address.port}`
+  target.host = `127.0.0.1:${(await listen(server)).port}`
   return Object.assign(way, { url: target.href })
 }
 

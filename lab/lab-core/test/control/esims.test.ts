@@ -1,11 +1,9 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { issueCi, issueEum } from '@steeple/sgp22'
-import { assert, suite, tempDir } from '@steeple/testkit'
+import { assert, listen, suite, tempDir } from '@steeple/testkit'
 import { machineClock } from '../../src/clock.ts'
 import { newEuicc, openEsims, readEums } from '../../src/esim/esims.ts'
 import { startLab } from '../support/lab.ts'
@@ -50,9 +48,7 @@ async function refusing(): Promise<{
       }),
     )
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return { server, address: `127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
+  return { server, address: `127.0.0.1:${(await listen(server)).port}`, seen }
 }
 
 async function asked(

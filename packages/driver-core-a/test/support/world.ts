@@ -3,7 +3,7 @@ import { createServer, type Http2Server, type ServerHttp2Session, type ServerHtt
 import { join, relative } from 'node:path'
 import type { Context, Settings } from '@steeple/contracts'
 import { type ContainerEngine, containerEngine } from '@steeple/lab-core'
-import { type FakeContext, fakeContext, memoryDb, type Overrides, tempDir } from '@steeple/testkit'
+import { type FakeContext, fakeContext, listen, memoryDb, type Overrides, tempDir } from '@steeple/testkit'
 import { type CoreA, type CoreSeams, coreA } from '../../src/core-driver.ts'
 import { corePlaces } from '../../src/core-places.ts'
 import { type Daemon, daemonsOf } from '../../src/render/roles.ts'
@@ -58,9 +58,7 @@ async function standInBus(): Promise<StandInBus> {
       })
     }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  if (typeof address === 'object' && address !== null) bus.origin = `http://127.0.0.1:${address.port}`
+  bus.origin = (await listen(server)).url
   return bus
 }
 

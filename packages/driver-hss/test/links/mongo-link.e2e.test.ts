@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { type Imsi, isServiceError } from '@steeple/contracts'
-import { assert, eventually, patient, suite, unusedPort } from '@steeple/testkit'
+import { assert, eventually, listen, patient, suite, unusedPort } from '@steeple/testkit'
 import { free5gcDriver } from '../../src/free5gc/free5gc-driver.ts'
 import { COLLECTIONS } from '../../src/free5gc/names.ts'
 import type { DocumentLink } from '../../src/links/document-link.ts'
@@ -158,9 +157,8 @@ mongoTests('makes the unique index again in a database that was emptied under it
 
 mongoTests('gives up on a server that takes connections and says nothing', async () => {
   const sockets = new Set<Socket>()
-  const mute = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1')
-  await once(mute, 'listening')
-  const { port } = mute.address() as AddressInfo
+  const mute = createServer((socket) => sockets.add(socket))
+  const { port } = await listen(mute)
   const link = mongoLink(`mongodb://127.0.0.1:${port}`, 'open5gs', { selectMs: 300, answerMs: 500 })
   const error = await link.find('subscribers', {}, {}, patient()).then(
     () => undefined,

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BEYOND_STOCK, type DbctlStore, runDbctl, subscribersInMemory } from '@steeple/lab-core'
-import type { HssFixture } from '@steeple/testkit'
+import { type HssFixture, listen } from '@steeple/testkit'
 import { EJSON } from 'bson'
 import { type Collection, type Document, MongoClient } from 'mongodb'
 import { dbctlDriver } from '../../src/dbctl/dbctl-driver.ts'
@@ -201,9 +200,7 @@ async function answered(
     run.on('error', () => run.destroy())
     serve(run, answer)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const tool = await makeScript(script((server.address() as AddressInfo).port))
+  const tool = await makeScript(script((await listen(server)).port))
   return {
     path: tool.path,
     remove: async () => {

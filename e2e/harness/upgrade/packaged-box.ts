@@ -9,7 +9,7 @@ import { startRegistry } from '../plugins/registry.ts'
 import { type Answer, ask as askService } from '../service.ts'
 
 /** Where the API of a packaged service is. */
-export const URL_OF_BOX = 'http://127.0.0.1:8080'
+const URL_OF_BOX = 'http://127.0.0.1:8080'
 const LAB = 'http://127.0.0.2:9091'
 const LAB_FOLDER = '/var/lib/lab-core'
 const MODULE = '/usr/lib/steeple/lib/node_modules/@steeple/lab-core/dist'

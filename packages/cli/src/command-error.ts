@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+
 /** One broken rule as the service reports it: where and what. */
 export interface FaultDetail {
   readonly pointer: string
@@ -51,6 +53,13 @@ export function usageError(message: string): CommandError {
 export function unreadable(file: string, cause: unknown): CommandError {
   const reason = cause instanceof Error ? cause.message : String(cause)
   return failure('file_unreadable', `${file} cannot be read: ${reason}`, { cause })
+}
+
+/** What a file holds. Throws `file_unreadable`. */
+export async function fileOf(file: string): Promise<Buffer<ArrayBuffer>> {
+  return await readFile(file).catch((cause: unknown) => {
+    throw unreadable(file, cause)
+  })
 }
 
 /** The command could not do its work (exit code 1). */

@@ -1,9 +1,8 @@
 #!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=30
 // Whatever starts this does it by the line above, so that what it asks of node stands in one place: the young generation grows to 48 MB
 // otherwise and is not given back, and the old one grows to a multiple before it is collected, which floods of long lists make use of.
-import type { ServiceFlags } from './flags.ts'
+import { type ServiceFlags, serviceFlagsOf } from './flags.ts'
 import { reportError } from './output/report-error.ts'
-import { serviceFlagsOf } from './service-arguments.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
 const terminal = processTerminal()

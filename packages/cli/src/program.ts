@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { AnswerOf, ItemOf } from '@steeple/client'
 import { cutWords, isCostUnknown } from '@steeple/contracts'
 import { Command, CommanderError, Option } from 'commander'
@@ -7,7 +6,7 @@ import { baseUrl, bearerToken, type ConnectionOptions } from './client/credentia
 import { identityOf } from './client/identity.ts'
 import { connect, isObject, type Json } from './client/service.ts'
 import { dropSession, keepSession, sessionFor } from './client/session.ts'
-import { failure, unreadable, usageError } from './command-error.ts'
+import { failure, fileOf, usageError } from './command-error.ts'
 import { addCommands, type CommandEntry } from './commands/api-commands.ts'
 import { arranged } from './commands/arranged.ts'
 import { addCompletionCommand } from './commands/completion.ts'
@@ -106,7 +105,7 @@ function cutBy(core: AnswerOf<'PUT', '/v1/policy'>['core']): string | undefined 
 
 async function patchFromFile(terminal: Terminal, file: string): Promise<Json> {
   const name = file === '-' ? 'standard input' : file
-  const text = file === '-' ? await terminal.input() : textOf(file)
+  const text = file === '-' ? await terminal.input() : (await fileOf(file)).toString('utf8')
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -115,14 +114,6 @@ async function patchFromFile(terminal: Terminal, file: string): Promise<Json> {
   }
   if (!isObject(value)) throw failure('malformed_json', `${name} holds no JSON object`)
   return value
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw unreadable(file, cause)
-  }
 }
 
 function isOwnField(name: string): boolean {
@@ -360,44 +351,52 @@ function addLabCommand(program: Command, terminal: Terminal): void {
     })
 }
 
+type OfflineCommands = typeof import('./offline/commands.ts')
+
 /** `svc node init`, `config check`, `vault rotate`, `store new`, `store accept`, `doctor`: what works on this machine's files. */
 function addMachineCommands(program: Command, terminal: Terminal): void {
-  const node = program.command('node').description('this node')
-  placeOptions(
-    localCommand(node, 'init', 'create the node, its keys and its CA; a second run changes nothing'),
+  const onFiles = <Options extends LocalOptions>(
+    usage: string,
+    summary: string,
+    run: (commands: OfflineCommands, options: Options) => Promise<void>,
+  ): Command =>
+    placeOptions(localCommand(program, usage, summary)).action(async (options: Options) =>
+      run(await import('./offline/commands.ts'), options),
+    )
+  program.command('node').description('this node')
+  onFiles<LocalOptions & { readonly name?: string }>(
+    'node init',
+    'create the node, its keys and its CA; a second run changes nothing',
+    ({ initNodeHere }, options) => initNodeHere(terminal, options),
+  ).option('--name <name>', 'name of the node (default: that of the host)')
+  program.command('config').description('the configuration')
+  localCommand(
+    program,
+    'config check [file]',
+    'show every problem: file, line, column, key and what is allowed',
   )
-    .option('--name <name>', 'name of the node (default: that of the host)')
-    .action(async (options: LocalOptions & { readonly name?: string }) => {
-      const { initNodeHere } = await import('./offline/init-node.ts')
-      await initNodeHere(terminal, options)
-    })
-  const config = program.command('config').description('the configuration')
-  localCommand(config, 'check [file]', 'show every problem: file, line, column, key and what is allowed')
     .option('--config <file>', 'the file (default: /etc/svc/control.yaml)')
     .action(async (named: string | undefined, options: Pick<LocalOptions, 'config' | 'json'>) => {
       const { checkConfigFile } = await import('./offline/check-config-file.ts')
       await checkConfigFile(terminal, named ?? options.config, options.json === true)
     })
-  const vault = program.command('vault').description('the key that seals secrets in the store')
-  placeOptions(
-    localCommand(vault, 'rotate', 'seal everything with a new key; you may stop it and run it again'),
-  ).action(async (options: LocalOptions) => {
-    const { rotateVaultHere } = await import('./offline/rotate-vault.ts')
-    await rotateVaultHere(terminal, options)
-  })
-  const store = program.command('store').description('the store of the service')
-  placeOptions(
-    localCommand(store, 'new', 'let the next start create an empty store, when the old one is lost for good'),
-  ).action(async (options: LocalOptions) => {
-    const { permitNewStoreHere } = await import('./offline/new-store.ts')
-    await permitNewStoreHere(terminal, options)
-  })
-  placeOptions(
-    localCommand(store, 'accept', 'let the next start go on although the store has lost confirmed changes'),
-  ).action(async (options: LocalOptions) => {
-    const { acceptStoreHere } = await import('./offline/new-store.ts')
-    await acceptStoreHere(terminal, options)
-  })
+  program.command('vault').description('the key that seals secrets in the store')
+  onFiles(
+    'vault rotate',
+    'seal everything with a new key; you may stop it and run it again',
+    ({ rotateVaultHere }, options) => rotateVaultHere(terminal, options),
+  )
+  program.command('store').description('the store of the service')
+  onFiles(
+    'store new',
+    'let the next start create an empty store, when the old one is lost for good',
+    ({ permitNewStoreHere }, options) => permitNewStoreHere(terminal, options),
+  )
+  onFiles(
+    'store accept',
+    'let the next start go on although the store has lost confirmed changes',
+    ({ acceptStoreHere }, options) => acceptStoreHere(terminal, options),
+  )
   placeOptions(localCommand(program, 'doctor', 'find what is wrong on this machine and say what to do'))
     .option('--listen <address>', 'address of the service (default: from the configuration)')
     .action(async (options: LocalOptions & { readonly listen?: string }) => {

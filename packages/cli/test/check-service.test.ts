@@ -1,22 +1,10 @@
 import { assert, suite } from '@steeple/testkit'
 import { checkService } from '../src/doctor/doctor.ts'
-import type { Terminal } from '../src/terminal.ts'
-import { fakeService } from './fake-service.ts'
+import { deafTerminal, fakeService } from './fake-service.ts'
 
 const checks = suite('cli/doctor/check-service')
 
-const nothing = (): void => undefined
-const terminal: Terminal = {
-  env: { SVC_TOKEN: 'svc_test' },
-  cwd: '/',
-  columns: undefined,
-  isWatched: false,
-  out: nothing,
-  err: nothing,
-  input: async () => '',
-  octets: async () => Buffer.alloc(0),
-  answer: nothing,
-}
+const terminal = deafTerminal({ SVC_TOKEN: 'svc_test' })
 
 /** What the doctor makes of a service with these components. */
 async function judged(components: readonly object[]) {

@@ -1,8 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { type Answer, type FakeService, fakeService, type Seen } from './fake-service.ts'
-import { type Run, svc } from './svc.ts'
+import { type Answer, against } from './fake-service.ts'
 
 const esim = suite('cli/esim')
 
@@ -19,21 +18,13 @@ const ISSUED = {
   expires_at: '2030-01-01T00:00:00.000Z',
 }
 
-async function against(
-  answer: (request: Seen) => Answer,
-  args: readonly string[],
-  input = '',
-): Promise<Run & { readonly seen: FakeService['seen'] }> {
-  await using service = await fakeService(answer)
-  const run = await svc(args, { env: { SVC_URL: service.url, SVC_TOKEN: 'svc_test' }, input })
-  return { ...run, seen: service.seen }
-}
-
 esim(
   'issues a code for a SIM and shows it as a QR code and as text; the confirmation code comes by standard input',
   async () => {
     const args = ['esim', 'issue', HASH, '--expires-in', '7d', '--confirmation-code', '-']
-    const { code, out, seen } = await against(() => ({ status: 201, body: ISSUED }), args, '4711\n')
+    const { code, out, seen } = await against(() => ({ status: 201, body: ISSUED }), args, {
+      input: '4711\n',
+    })
     assert.is(code, 0)
     assert.equal(seen[0]?.body, { imsi_sha256_12: HASH, expires_in: '7d', confirmation_code: '4711' })
     assert.match(out, /^█{37}$/m)

@@ -1,6 +1,8 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { listen } from '@steeple/testkit'
+import type { Terminal } from '../src/terminal.ts'
+import { type Run, svc } from './svc.ts'
 
 /** One request as it came in. */
 export interface Seen {
@@ -55,4 +57,26 @@ export async function fakeService(answer: (request: Seen, before: number) => Ans
   })
   const { url, close } = await listen(server)
   return { url, seen, close, [Symbol.asyncDispose]: close }
+}
+
+/** Runs a command against a service that answers so. */
+export async function against(
+  answer: (request: Seen, before: number) => Answer,
+  args: readonly string[],
+  options: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
+): Promise<Run & { readonly seen: readonly Seen[] }> {
+  await using service = await fakeService(answer)
+  const env = { SVC_URL: service.url, SVC_TOKEN: 'svc_test', ...options.env }
+  const run = await svc(args, { ...options, env })
+  return { ...run, seen: service.seen }
+}
+
+/** A terminal that nobody looks at. */
+export function deafTerminal(env: Terminal['env'], cwd = '/'): Terminal {
+  const nothing = (): void => undefined
+  return {
+    ...{ env, cwd, columns: undefined, isWatched: false, out: nothing, err: nothing, answer: nothing },
+    input: async () => '',
+    octets: async () => Buffer.alloc(0),
+  }
 }

@@ -4,6 +4,7 @@ import { assert, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { bearerToken } from '../src/client/credentials.ts'
 import { identityOf } from '../src/client/identity.ts'
 import type { Terminal } from '../src/terminal.ts'
+import { deafTerminal } from './fake-service.ts'
 
 const identity = suite('cli/identity')
 let root: TempDir
@@ -19,20 +20,8 @@ identity.before(async () => {
 })
 identity.after(() => root.remove())
 
-function terminal(env: Terminal['env']): Terminal {
-  const nothing = (): void => undefined
-  return {
-    env: { XDG_CONFIG_HOME: root.path, ...env },
-    cwd: root.path,
-    columns: undefined,
-    isWatched: false,
-    out: nothing,
-    err: nothing,
-    input: async () => '',
-    octets: async () => Buffer.alloc(0),
-    answer: nothing,
-  }
-}
+const terminal = (env: Terminal['env']): Terminal =>
+  deafTerminal({ XDG_CONFIG_HOME: root.path, ...env }, root.path)
 
 const file = (name: string): string => join(root.path, name)
 const IN_PLACE = { cert: 'cert in place', key: 'key in place' }

@@ -1,9 +1,9 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import tls from 'node:tls'
-import { initNode, openNodeCa } from '@steeple/secrets'
+import { certificateRequest, initNode, openNodeCa } from '@steeple/secrets'
 import { assert, fakeClock, listen, suite, tempDir } from '@steeple/testkit'
-import { certificateRequest, pkcs12 } from '../src/keys/make-certificate.ts'
+import { pkcs12 } from '../src/keys/make-certificate.ts'
 
 const keys = suite('cli/keys')
 const PASSPHRASE = 'correct horse battery staple'
@@ -15,7 +15,8 @@ async function issued(name: string) {
   const { secrets } = await initNode({ dataDir: folder.path, clock, name: 'box' })
   const authority = openNodeCa(secrets, clock)
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const publicKey = await authority.readRequest(certificateRequest(privateKey, name), [])
+  const keyPem = String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  const publicKey = await authority.readRequest(await certificateRequest(keyPem, name), [])
   const notAfterMs = clock.nowMs() + 86_400_000
   const { pem } = await authority.issue({ publicKey, commonName: name, uri: `svc://cli/${name}`, notAfterMs })
   return { privateKey, certificate: pem, ca: authority.caPem, server: secrets.tls() }

@@ -1,22 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { type Answer, type FakeService, fakeService, type Seen } from './fake-service.ts'
-import { type Run, svc } from './svc.ts'
+import { type Answer, against, fakeService, type Seen } from './fake-service.ts'
+import { svc } from './svc.ts'
 
 const rest = suite('cli/rest')
-
-/** Runs a command against a service that answers so. */
-async function against(
-  answer: (request: Seen, before: number) => Answer,
-  args: readonly string[],
-  options: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
-): Promise<Run & { readonly seen: FakeService['seen'] }> {
-  await using service = await fakeService(answer)
-  const env = { SVC_URL: service.url, SVC_TOKEN: 'svc_test', ...options.env }
-  const run = await svc(args, { ...options, env })
-  return { ...run, seen: service.seen }
-}
 
 rest('follows pages up to the limit and says that there is more', async () => {
   const page = ({ query }: Seen): Answer => {

@@ -3,25 +3,14 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { keepSession, sessionFor } from '../src/client/session.ts'
-import type { Terminal } from '../src/terminal.ts'
+import { deafTerminal } from './fake-service.ts'
 
 const session = suite('cli/session')
 const BASE = new URL('https://box.local')
 
 session('is there for other commands at each moment while it is exchanged', async () => {
   await using dir = await tempDir()
-  const nothing = (): void => undefined
-  const terminal: Terminal = {
-    env: { XDG_CONFIG_HOME: dir.path },
-    cwd: dir.path,
-    columns: undefined,
-    isWatched: false,
-    out: nothing,
-    err: nothing,
-    input: async () => '',
-    octets: async () => Buffer.alloc(0),
-    answer: nothing,
-  }
+  const terminal = deafTerminal({ XDG_CONFIG_HOME: dir.path }, dir.path)
   const keep = async (n: number): Promise<void> => {
     const data = { token: `jwt-${n}`, token_type: 'Bearer', expires_at: '2027-01-01T00:00:00Z', roles: [] }
     const headers = new Headers({ 'set-cookie': `svc_refresh=${n}; Path=/` })

@@ -1,18 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
-import { type Answer, type FakeService, fakeService, type Seen } from './fake-service.ts'
-import { type Run, svc } from './svc.ts'
+import { against } from './fake-service.ts'
+import { svc } from './svc.ts'
 
 const sessions = suite('cli/sessions')
 const HASH = '5c1b940e9d29'
-
-async function against(
-  answer: (request: Seen) => Answer,
-  args: readonly string[],
-): Promise<Run & { readonly seen: FakeService['seen'] }> {
-  await using service = await fakeService(answer)
-  const run = await svc(args, { env: { SVC_URL: service.url, SVC_TOKEN: 'svc_test' } })
-  return { ...run, seen: service.seen }
-}
 
 const SESSION = {
   id: 's-1',

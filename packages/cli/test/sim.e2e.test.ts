@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import { type Answer, type FakeService, fakeService, type Seen } from './fake-service.ts'
-import { type Run, svc } from './svc.ts'
+import { type Answer, against } from './fake-service.ts'
+import { svc } from './svc.ts'
 
 const sim = suite('cli/sim')
 
@@ -16,16 +16,6 @@ const RECORD = {
   iccid_last4: '4711',
   expires_at: '2030-01-01T00:00:00.000Z',
   provisioning: { status: 'pending' },
-}
-
-async function against(
-  answer: (request: Seen) => Answer,
-  args: readonly string[],
-  input = '',
-): Promise<Run & { readonly seen: FakeService['seen'] }> {
-  await using service = await fakeService(answer)
-  const run = await svc(args, { env: { SVC_URL: service.url, SVC_TOKEN: 'svc_test' }, input })
-  return { ...run, seen: service.seen }
 }
 
 sim('issues what was asked for and says how the cards are had', async () => {
@@ -109,7 +99,7 @@ sim('imports a file as it is and ends with 1 when a row has an error', async () 
     ['sim', 'import', join(dir.path, 'cards.csv'), '--dry-run'],
   )
   assert.match(told.out, /HSS has already would change:\n.*\ncards\.csv:2 +msisdn +4917 +-$/m)
-  const piped = await against(answer, ['sim', 'import', '-', '--atomic'], csv)
+  const piped = await against(answer, ['sim', 'import', '-', '--atomic'], { input: csv })
   assert.equal([piped.seen[0]?.body, piped.seen[0]?.query], [csv, { atomic: 'true' }])
   const missing = await svc(['sim', 'import', join(dir.path, 'no.csv')])
   assert.is(missing.code, 1)
@@ -132,12 +122,12 @@ sim(
     const answer = (): Answer => ({
       body: { imported: 1, skipped: 0, failed: 1, batch_id: 'i-1', columns, first_rows: [first], results },
     })
-    const run = await against(answer, ['sim', 'import', '-', '--label', 'harbour team'], csv)
+    const run = await against(answer, ['sim', 'import', '-', '--label', 'harbour team'], { input: csv })
     assert.equal(run.seen[0]?.query, { label: 'harbour team' })
     assert.match(run.out, /^standard input:6 +- +has 9 cells$/m)
     assert.match(run.out, /^Columns that are not read: kic1$/m)
     assert.match(run.out, new RegExp(`^1 +${HASH} +…0123 .* internet +shore$`, 'm'))
-    const empty = await against(answer, ['sim', 'import', '-'], ' \n')
+    const empty = await against(answer, ['sim', 'import', '-'], { input: ' \n' })
     assert.equal([empty.code, empty.seen.length], [1, 0])
     assert.match(empty.err, /^file_empty: there is nothing in standard input/)
     assert.match(run.out, /^imported +1$/m)
@@ -162,7 +152,7 @@ sim('finds by words in an address and by whole identifiers in a body alone', asy
     ['8988211000000000003', [{ iccid: '8988211000000000003' }]],
   ] as const) {
     const body = { sims: [RECORD] }
-    const found = await against(() => ({ body }), ['sim', 'find', '-', '--json'], `${text}\n`)
+    const found = await against(() => ({ body }), ['sim', 'find', '-', '--json'], { input: `${text}\n` })
     assert.is(found.code, 0, found.err)
     assert.equal(
       found.seen.map((request) => [request.method, request.path, request.query, request.body]),
@@ -192,7 +182,9 @@ sim('labels, and says why a phone is not on, with what to do', async () => {
     ['sim', 'why', 'demo'],
   )
   assert.is(byName.seen[1]?.path, `/v1/sims/${HASH}/diagnosis`)
-  const nobody = await against(() => ({ body: { sims: [] } }), ['sim', 'why', '-'], '999990000000009\n')
+  const nobody = await against(() => ({ body: { sims: [] } }), ['sim', 'why', '-'], {
+    input: '999990000000009\n',
+  })
   assert.equal([nobody.code, nobody.out], [1, ''])
   assert.match(nobody.err, /^sim_not_found: .*issued or imported/)
 })

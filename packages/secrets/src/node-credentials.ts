@@ -22,6 +22,12 @@ const TEXTS = [
 ] as const
 type Stored = Readonly<Record<(typeof TEXTS)[number], string>>
 
+/** A certificate request by that key, P-256: PKCS#10, PEM. What the certificate will say is for who signs it to decide. */
+export async function certificateRequest(keyPem: string, commonName: string): Promise<string> {
+  const { createRequest } = await import('./x509-lists.ts')
+  return await createRequest(keyPem, commonName)
+}
+
 /** The membership that is kept in the keys directory; undefined when there is none. Throws `secrets_invalid`. */
 function readMembership(keys: string): Membership | undefined {
   const directory = join(keys, KEY_FILES.mesh)
@@ -108,10 +114,7 @@ export function openNodeCredentials(secrets: Secrets): NodeCredentials {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    request: async () => {
-      const { createRequest } = await import('./x509-lists.ts')
-      return await createRequest(nodeKey(), secrets.identity.nodeId)
-    },
+    request: () => certificateRequest(nodeKey(), secrets.identity.nodeId),
     sign: (octets) => sign('sha256', octets, createPrivateKey(nodeKey())),
     readRevocations: async (pem) => {
       const { readCrl } = await import('./x509-lists.ts')

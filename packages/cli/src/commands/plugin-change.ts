@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { codeOf } from '@steeple/http-client'
 import type { InstalledPlugin } from '@steeple/kernel'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json } from '../client/service.ts'
-import { CommandError, failure, unreadable } from '../command-error.ts'
+import { CommandError, failure, fileOf } from '../command-error.ts'
 import { printRecord } from '../output/print.ts'
 import { type PlaceOptions, pluginsDirOf, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
@@ -37,9 +36,7 @@ function isFolder(name: string): boolean {
 
 /** Sends a package to the service, which installs and loads it. */
 async function sendPackage(terminal: Terminal, path: string, options: LoadOptions): Promise<Json> {
-  const bytes = await readFile(path).catch((cause: unknown) => {
-    throw unreadable(path, cause)
-  })
+  const bytes = await fileOf(path)
   // It is read once, so that a service that does not want it may say so before it has come.
   const body = { type: 'application/gzip', content: ReadableStream.from([Uint8Array.from(bytes)]) } as const
   const headers = { 'content-length': String(bytes.length) }
@@ -196,7 +193,7 @@ async function changeFiles(
   version: string | undefined,
 ): Promise<void> {
   const { disableOffline, uninstallOffline } = await import('@steeple/kernel')
-  const { settledHere } = await import('../offline/settled-here.ts')
+  const { settledHere } = await import('../offline/own-store.ts')
   const settings = await settledHere(terminal, options)
   const place = { dataDir: resolve(settings.server.data_dir), pluginsDir: pluginsDirOf(settings) }
   if (action === 'uninstall') {

@@ -146,7 +146,8 @@ function hostOf(terminal: Terminal, command: Command): CommandHost {
     json: jsonText,
     printable,
     octets,
-    qr: async (text) => (await import('../output/qr-text.ts')).qrLines(text, terminal.columns !== undefined),
+    qr: async (text) =>
+      (await import('../output/show-credentials.ts')).qrLines(text, terminal.columns !== undefined),
     qrPicture: async (text, type) => {
       const { toBuffer, toString: toText } = await import('qrcode')
       return type === 'png' ? await toBuffer(text, { type, scale: 8 }) : await toText(text, { type })

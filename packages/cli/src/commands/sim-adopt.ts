@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { AnswerOf, ItemOf } from '@steeple/client'
 import type { Command } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect } from '../client/service.ts'
-import { failure, unreadable, usageError } from '../command-error.ts'
+import { failure, fileOf, usageError } from '../command-error.ts'
+import { agreed } from '../output/ask-lines.ts'
 import { jsonText, printList } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
 import { type Column, fields, table } from '../output/table.ts'
@@ -110,16 +110,12 @@ async function fromOf(
 ): Promise<{ readonly source?: 'other'; readonly documents?: string[] }> {
   if (other === true && file !== undefined) throw usageError('give --other or --file, not both')
   if (file !== undefined)
-    return { documents: await Promise.all(file.map((one) => textOf(resolve(terminal.cwd, one)))) }
+    return {
+      documents: await Promise.all(
+        file.map(async (one) => (await fileOf(resolve(terminal.cwd, one))).toString('utf8')),
+      ),
+    }
   return other === true ? { source: 'other' } : {}
-}
-
-async function textOf(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    throw unreadable(path, error)
-  }
 }
 
 /** Shows what would be done, and asks whether to do it where somebody can answer. */
@@ -131,11 +127,10 @@ async function isWanted(terminal: Terminal, options: AdoptOptions, dry: Report):
     if (options.json !== true) terminal.err('Nothing was changed. --yes takes them over.\n')
     return false
   }
-  const answer = await terminal.ask?.(
-    `Take over ${dry.adopted} ${dry.adopted === 1 ? 'subscriber' : 'subscribers'}? [y/N] `,
-    false,
+  const isYes = await agreed(
+    terminal,
+    `Take over ${dry.adopted} ${dry.adopted === 1 ? 'subscriber' : 'subscribers'}?`,
   )
-  const isYes = /^y(es)?$/i.test(answer?.trim() ?? '')
   if (!isYes) terminal.err('Nothing was changed.\n')
   return isYes
 }

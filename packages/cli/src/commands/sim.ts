@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import type { AnswerOf, ItemOf, RequestOf } from '@steeple/client'
 import type { ApiCommand } from '@steeple/contracts'
 import { type Command, Option } from 'commander'
 import type { ConnectionOptions } from '../client/credentials.ts'
 import { connect, type Json, type List, type Service } from '../client/service.ts'
-import { failure, unreadable, usageError } from '../command-error.ts'
+import { failure, fileOf, usageError } from '../command-error.ts'
+import { agreed } from '../output/ask-lines.ts'
 import { jsonText, printList, printWithTable } from '../output/print.ts'
 import { withProgress } from '../output/progress.ts'
 import { fields, printable, table } from '../output/table.ts'
@@ -176,7 +176,7 @@ export const SIM_COMMANDS: readonly CommandEntry[] = [
           .default('csv'),
       )
       .action(async (batch: string, options: ExportOptions) => {
-        const { exportBatch } = await import('../offline/export-batch.ts')
+        const { exportBatch } = await import('../offline/commands.ts')
         await exportBatch(terminal, batch, options)
       }),
 ]
@@ -316,8 +316,7 @@ async function isWanted(terminal: Terminal, source: Source, dry: Report): Promis
   report(terminal, dry, { source, isDry: true })
   const rows = dry.imported + dry.updated
   if (rows === 0) return false
-  const answer = await terminal.ask?.(`Import ${rows} ${rows === 1 ? 'SIM' : 'SIMs'}? [y/N] `, false)
-  return /^y(es)?$/i.test(answer?.trim() ?? '')
+  return await agreed(terminal, `Import ${rows} ${rows === 1 ? 'SIM' : 'SIMs'}?`)
 }
 
 /** The first rows as they are understood, and the columns that are not read. */
@@ -341,12 +340,7 @@ function understood(terminal: Terminal, { columns = [], first_rows: first = [] }
 
 async function sourceOf(terminal: Terminal, file: string): Promise<Source> {
   if (file === '-') return { octets: Uint8Array.from(await terminal.octets()), name: 'standard input' }
-  const path = resolve(terminal.cwd, file)
-  try {
-    return { octets: await readFile(path), name: basename(file) }
-  } catch (cause) {
-    throw unreadable(path, cause)
-  }
+  return { octets: await fileOf(resolve(terminal.cwd, file)), name: basename(file) }
 }
 
 interface Told {

@@ -45,7 +45,7 @@ export const AUDIT_COMMANDS: readonly CommandEntry[] = [
     placeOptions(
       localCommand(program, 'audit verify', 'check the hash chain of the store on this machine (read-only)'),
     ).action(async (options: PlaceOptions & ConnectionOptions) => {
-      const { verifyAudit } = await import('../offline/verify-audit.ts')
+      const { verifyAudit } = await import('../offline/commands.ts')
       await verifyAudit(terminal, options)
     }),
 ]

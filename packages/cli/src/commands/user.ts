@@ -210,7 +210,7 @@ async function added(
   options: AddOptions,
 ): Promise<Json> {
   if (options.offline === true) {
-    const { addPersonHere } = await import('../offline/change-people.ts')
+    const { addPersonHere } = await import('../offline/commands.ts')
     return addPersonHere(terminal, options, wish)
   }
   return (await connect(terminal, options).post('/v1/users', { body: wish })).data
@@ -271,7 +271,7 @@ function invitationFrom(text: string): {
 
 async function reset(terminal: Terminal, name: string, options: OfflineOptions): Promise<void> {
   if (options.offline === true) {
-    const { resetPersonHere } = await import('../offline/change-people.ts')
+    const { resetPersonHere } = await import('../offline/commands.ts')
     return await showCredentials(terminal, options, await resetPersonHere(terminal, options, name))
   }
   const service = connect(terminal, options)

@@ -13,7 +13,7 @@ import {
 import { openSecrets } from '@steeple/secrets'
 import { scanIntegrity } from '@steeple/store'
 import { pluginPackages } from '../composition/plugin-packages.ts'
-import { commandLog } from '../offline/command-log.ts'
+import { commandLog } from '../offline/own-store.ts'
 import { pluginsDirOf } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { doubtful, broken as failed, healthy, reasonOf } from './check.ts'

@@ -1,16 +1,15 @@
 import {
   createHash,
   createHmac,
-  createPublicKey,
   generateKeyPairSync,
   type KeyObject,
   randomBytes,
-  sign,
   X509Certificate,
 } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { AnswerOf } from '@steeple/client'
+import { certificateRequest } from '@steeple/secrets'
 import { baseUrl, type ConnectionOptions } from '../client/credentials.ts'
 import { IDENTITY_FILES, identityFolder } from '../client/identity.ts'
 import { connect, type Json, type Service } from '../client/service.ts'
@@ -57,15 +56,6 @@ function base128(value: number): number[] {
   for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128))
     septets.unshift(0x80 | (rest & 0x7f))
   return septets
-}
-
-/** Octets as PEM with a final line break. RFC 7468 §2. */
-function pem(label: string, octets: Uint8Array): string {
-  const lines =
-    Buffer.from(octets)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? []
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
 /** What a browser imports: a key, its certificate, and the CA above it. */
@@ -162,28 +152,6 @@ function bigEndian16(text: string): Buffer {
   return Buffer.from(text, 'utf16le').swap16()
 }
 
-const COMMON_NAME = objectId('2.5.4.3')
-const ECDSA_SHA256 = sequence(objectId('1.2.840.10045.4.3.2'))
-const UTF8_STRING = 0x0c
-const BIT_STRING = 0x03
-
-/**
- * A certificate request, PEM, signed by the key that it is for: ECDSA over P-256. What the certificate will say is the
- * service's to decide; the name is there for people who look at the request.
- *
- * Source: RFC 2986 §4.
- */
-export function certificateRequest(privateKey: KeyObject, name: string): string {
-  const subject = sequence(setOf(sequence(COMMON_NAME, der(UTF8_STRING, Buffer.from(name)))))
-  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
-  const info = sequence(integer(0), subject, spki, tagged(0))
-  const signature = sign('sha256', info, privateKey)
-  return pem(
-    'CERTIFICATE REQUEST',
-    sequence(info, ECDSA_SHA256, der(BIT_STRING, Buffer.from([0]), signature)),
-  )
-}
-
 /** 120 bits: nobody guesses the passphrase of an archive that was copied. */
 const PASSPHRASE_BYTES = 15
 
@@ -213,16 +181,17 @@ export async function makeCertificate(
   const service = connect(terminal, options)
   const path = { id: await idOf(service) }
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const keyPem = String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
   const { data: body } = await service.post('/v1/users/{id}/certificates', {
     path,
     body: {
-      csr_pem: certificateRequest(privateKey, name),
+      csr_pem: await certificateRequest(keyPem, name),
       label: options.label,
       expires_in: options.expiresIn,
     },
   })
   const files = options.use === true ? inPlace(folder) : named(folder, body.name)
-  await writeSecret(files.key, String(privateKey.export({ format: 'pem', type: 'pkcs8' })))
+  await writeSecret(files.key, keyPem)
   await writeSecret(files.cert, body.certificate_pem)
   await writeSecret(files.ca, body.ca_pem)
   if (options.use === true) {

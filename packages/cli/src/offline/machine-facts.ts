@@ -4,7 +4,7 @@ import { examine } from '../doctor/doctor.ts'
 import { configHere, type PlaceOptions } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
 import { ownVersion } from '../version.ts'
-import { withStore } from './with-store.ts'
+import { withStore } from './own-store.ts'
 
 /** What can be known of this machine without its service: the configuration, what the doctor finds, plugins, the head of the audit trail. */
 export function machineFacts(terminal: Terminal, options: PlaceOptions): MachineFacts {

@@ -23,3 +23,9 @@ export async function askLines(
   for (const { question, isHidden } of questions) answers.push(await ask(question, isHidden))
   return answers
 }
+
+/** Whether a person says yes; no one does without a terminal. */
+export async function agreed(terminal: Terminal, question: string): Promise<boolean> {
+  const answer = await terminal.ask?.(`${question} [y/N] `, false)
+  return /^y(es)?$/i.test(answer?.trim() ?? '')
+}

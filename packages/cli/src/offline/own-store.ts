@@ -1,9 +1,33 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataDirInUse, isServiceError, type Settings } from '@steeple/contracts'
+import { dataDirInUse, isServiceError, type Log, type Settings } from '@steeple/contracts'
+import { type OfflineOptions, type OfflineStore, openOffline, systemClock } from '@steeple/kernel'
+import { openSecrets, type Secrets } from '@steeple/secrets'
 import { failure } from '../command-error.ts'
 import { type PlaceOptions, settingsHere } from '../place.ts'
 import type { Terminal } from '../terminal.ts'
+
+/** Opens the store of this machine for `work`, and closes it however that ends. Throws as `openOffline`. */
+export async function withStore<Made>(
+  terminal: Terminal,
+  settings: Settings,
+  use: OfflineOptions['use'],
+  work: (store: OfflineStore, secrets: Secrets) => Promise<Made>,
+): Promise<Made> {
+  const secrets = openSecrets(settings.server.data_dir)
+  const store = await openOffline({ settings, secrets, clock: systemClock(), log: commandLog(terminal), use })
+  try {
+    return await work(store, secrets)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The log of a command: what someone must act on goes to standard error, the rest is left out. */
+export function commandLog(terminal: Terminal): Log {
+  const say = (_facts: object, message: string): void => terminal.err(`svc: ${message}\n`)
+  return { debug: () => {}, info: () => {}, warn: say, error: say }
+}
 
 /**
  * The settings that the service would run with here, once a restore that was decided is complete: a command that works on

@@ -1,23 +1,13 @@
 import { assert, suite } from '@steeple/testkit'
 import { arranged } from '../src/commands/arranged.ts'
 import type { ServiceFlags } from '../src/flags.ts'
+import { serviceFlagsOf } from '../src/flags.ts'
 import { buildProgram, runProgram } from '../src/program.ts'
-import { serviceFlagsOf } from '../src/service-arguments.ts'
-import type { Terminal } from '../src/terminal.ts'
+import { deafTerminal } from './fake-service.ts'
 
-const words = suite('cli/service-arguments')
+const words = suite('cli/flags')
 
-const terminal: Terminal = {
-  env: {},
-  cwd: '/',
-  columns: undefined,
-  isWatched: false,
-  out: () => {},
-  err: () => {},
-  input: async () => '',
-  octets: async () => Buffer.alloc(0),
-  answer: () => {},
-}
+const terminal = deafTerminal({})
 
 /** What the command tree makes of them; undefined when it does not run the service. */
 async function byTree(line: readonly string[]): Promise<ServiceFlags | undefined> {

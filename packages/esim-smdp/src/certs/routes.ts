@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import {
+  fieldRefused,
   type JsonSchema,
   objectSchema,
   PAGE_QUERY,
@@ -354,20 +355,18 @@ function importRoute(parts: CertParts): Route {
 function hostFor(asked: string | undefined, address: string): string {
   const host = hostOf(asked ?? address)
   if (isIP(host) === 0 && !HOST_NAME.test(host))
-    throw validationFailed(
+    throw fieldRefused(
+      '/host',
       host === ''
-        ? 'host is missing, and esim.smdp_address is empty; say the host name under which phones reach this SM-DP+'
-        : 'host is neither a host name nor an address; correct it',
-      { details: [{ pointer: '/host', message: 'has to be a host name or an address' }] },
+        ? 'is missing, and esim.smdp_address is empty; say the host name under which phones reach this SM-DP+'
+        : 'is neither a host name nor an address; correct it',
     )
   return host
 }
 
 function fileOf({ name, pem, base64 }: ImportBody['files'][number], at: number): CertFile {
-  if ((pem === undefined) === (base64 === undefined)) {
-    const message = `${name}: has to have either pem or base64`
-    throw validationFailed(message, { details: [{ pointer: `/files/${at}`, message }] })
-  }
+  if ((pem === undefined) === (base64 === undefined))
+    throw fieldRefused(`/files/${at}`, `(${name}) has to have either pem or base64`)
   return {
     name,
     octets: pem === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(pem, 'latin1'),

@@ -1,6 +1,7 @@
 import {
   DURATION_PATTERN,
   type ErrorDetail,
+  fieldRefused,
   type ImsiHash,
   type JsonSchema,
   type MutationTx,
@@ -309,18 +310,14 @@ async function euiccOf(
   { eid, ci_pkid: ciPkid }: EsimIssueBody,
 ): Promise<NamedEuicc | undefined> {
   if (eid === undefined && ciPkid !== undefined)
-    throw validationFailed('/ci_pkid goes with eid; send both or neither', {
-      details: [{ pointer: '/ci_pkid', message: 'goes with eid' }],
-    })
+    throw fieldRefused('/ci_pkid', 'goes with eid; send both or neither')
   if (eid === undefined) return undefined
   const euicc = await boundEid(parts, eid, ciPkid)
   if (typeof euicc === 'object') return euicc
   if (euicc === 'ci_unknown')
-    throw validationFailed(
-      'no certificates in use belong to the CI ci_pkid; choose another one, or leave it out',
-      {
-        details: [{ pointer: '/ci_pkid', message: 'has to be the key identifier of a CI in use' }],
-      },
+    throw fieldRefused(
+      '/ci_pkid',
+      'has to be the key identifier of a CI that certificates in use belong to; choose another one, or leave it out',
     )
   const cis = parts.certs.identities().map((set) => set.ciPkid)
   throw esimCodeConflict(

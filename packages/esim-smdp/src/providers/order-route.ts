@@ -1,5 +1,6 @@
 import {
   createTurns,
+  fieldRefused,
   type JsonSchema,
   type MutationTx,
   objectSchema,
@@ -10,7 +11,6 @@ import {
   type Route,
   recordSchema,
   route,
-  validationFailed,
 } from '@steeple/contracts'
 import { iccidOut } from '../es2/core.ts'
 import type { EsimParts } from '../parts.ts'
@@ -122,9 +122,7 @@ async function orderCodes(parts: EsimParts, request: OrderRequest): Promise<Repl
   if (provider.requester === '')
     throw providerConflict(`the provider ${provider.id} has no requester; set what it calls you`)
   if (request.body.eid !== undefined && request.body.imsis?.length !== 1)
-    throw validationFailed('/eid is for one SIM; name that SIM alone', {
-      details: [{ pointer: '/eid', message: 'is for one SIM' }],
-    })
+    throw fieldRefused('/eid', 'is for one SIM; name that SIM alone')
   const { wanted, leftOut } = await wantedOf(parts, provider.id, request.body)
   const now = wanted.slice(0, PART)
   if (now.length === 0)

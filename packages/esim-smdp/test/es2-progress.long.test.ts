@@ -5,6 +5,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Issued } from '@steeple/sgp22'
 import { assert, eventually, listen, suite, type TempDir, tempDir } from '@steeple/testkit'
 import { downloadProfile } from '@steeple/virtual-euicc'
+import { pemOf } from '../src/certs/held.ts'
 import { readNotification } from '../src/rsp/euicc-messages.ts'
 import {
   clientUnder,
@@ -12,7 +13,6 @@ import {
   HOST,
   newCa,
   type OrderSystem,
-  pemOf,
   serverUnder,
   startEs2,
 } from './support/es2-bed.ts'

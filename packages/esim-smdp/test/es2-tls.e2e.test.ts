@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite, unusedPort } from '@steeple/testkit'
+import { pemOf } from '../src/certs/held.ts'
 import { createEs2Service } from '../src/es2/service.ts'
-import { type ClientKeys, clientUnder, type Es2Bed, HOST, newCa, pemOf, startEs2 } from './support/es2-bed.ts'
+import { type ClientKeys, clientUnder, type Es2Bed, HOST, newCa, startEs2 } from './support/es2-bed.ts'
 import { type Ended, run } from './support/programs.ts'
 import { CONFIG, world } from './support/world.ts'
 

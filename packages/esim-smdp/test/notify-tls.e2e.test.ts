@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, bodyOf, suite, unusedPort } from '@steeple/testkit'
+import { pemOf } from '../src/certs/held.ts'
 import { subjectOf } from '../src/providers/provider.ts'
 import { errorOf } from './support/bed.ts'
-import { type ClientKeys, clientUnder, type Es2Bed, HOST, newCa, pemOf, startEs2 } from './support/es2-bed.ts'
+import { type ClientKeys, clientUnder, type Es2Bed, HOST, newCa, startEs2 } from './support/es2-bed.ts'
 import { pki } from './support/pki.ts'
 import { type Ended, run } from './support/programs.ts'
 

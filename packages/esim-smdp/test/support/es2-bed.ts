@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type Issued, issueCi, issueEuicc, issueTls } from '@steeple/sgp22'
 import { assert, type TempDir, type Testbed, tempDir, unusedPort } from '@steeple/testkit'
 import { createEuicc, type Euicc } from '@steeple/virtual-euicc'
+import { pemOf } from '../../src/certs/held.ts'
 import { readTemplate } from '../../src/profile/template-in-force.ts'
 import { startBed } from './bed.ts'
 import { eidOf, type Pki, pki } from './pki.ts'
+import { codeOf } from './world.ts'
 
 /** Certificate and key of a client, PEM. */
 export interface ClientKeys {
@@ -54,13 +57,6 @@ interface Validity {
 export const HOST = 'smdp.example.org'
 const ALWAYS: Validity = { notBeforeMs: Date.UTC(2020, 0, 1), notAfterMs: Date.UTC(2049, 0, 1) }
 
-export function pemOf(der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? []
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
-}
 export function keyPem({ key }: Issued): string {
   return String(key.export({ type: 'pkcs8', format: 'pem' }))
 }
@@ -156,12 +152,7 @@ export function orderSystem(port: number, hierarchy: Pki, keys: ClientKeys): Ord
           headers: { 'content-type': 'application/json', 'x-admin-protocol': 'gsma/rsp/v2.5.0' },
         },
         (incoming) => {
-          incoming.setEncoding('utf8')
-          let text = ''
-          incoming.on('data', (chunk: string) => {
-            text += chunk
-          })
-          incoming.on('end', () => resolve(replyOf(incoming.statusCode ?? 0, text)))
+          text(incoming).then((body) => resolve(replyOf(incoming.statusCode ?? 0, body)), reject)
         },
       )
       outgoing.on('error', reject)
@@ -178,22 +169,13 @@ export function orderSystem(port: number, hierarchy: Pki, keys: ClientKeys): Ord
   }
 }
 
-interface Status {
-  readonly status: string
-  readonly statusCodeData?: {
-    readonly subjectCode: string
-    readonly reasonCode: string
-    readonly message?: string
-  }
-}
-
 function replyOf(status: number, text: string): Es2Reply {
   if (text === '') return { status, code: '-', body: {}, message: '' }
-  const { header, ...body } = JSON.parse(text) as {
-    readonly header: { readonly functionExecutionStatus: Status }
+  // As the listener answers.
+  const answer = JSON.parse(text) as {
+    readonly header: { readonly functionExecutionStatus: { readonly statusCodeData?: { message?: string } } }
   } & Record<string, string>
-  const { functionExecutionStatus: of } = header
-  const data = of.statusCodeData
-  const code = of.status === 'Executed-Success' ? 'ok' : `${data?.subjectCode}/${data?.reasonCode}`
-  return { status, code, body, message: data?.message ?? '' }
+  const { header, ...body } = answer
+  const message = header.functionExecutionStatus.statusCodeData?.message ?? ''
+  return { status, code: codeOf(answer), body, message }
 }

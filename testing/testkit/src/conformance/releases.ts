@@ -163,13 +163,13 @@ interface Statement {
 }
 
 /**
- * Opens an empty in-memory database and runs `migrations`.
+ * Opens an empty in-memory database, or that in a file, and runs `migrations`.
  *
  * One writer at a time, as in the kernel; reads see committed rows only between transactions. `join` gives the
  * transaction back unrestricted: table names are the kernel's to check.
  */
-export function memoryDb(migrations: readonly Migration[] = []): MemoryDb {
-  const database = new DatabaseSync(':memory:')
+export function memoryDb(migrations: readonly Migration[] = [], path = ':memory:'): MemoryDb {
+  const database = new DatabaseSync(path)
   const statements = new Map<string, Statement>()
   for (const { up } of migrations) for (const sql of up) database.exec(sql)
   const statement = (sql: string): Statement => {

@@ -19,7 +19,7 @@ export interface Terms {
 export const WARN_PERCENT = 80
 
 /** What is to be done about a SIM with this account. Level-based: done once more it gives nothing. */
-export function stepsOf(account: Account, quotaState: QuotaState, terms: Terms): readonly Step[] {
+function stepsOf(account: Account, quotaState: QuotaState, terms: Terms): readonly Step[] {
   const edge = edgeOf(account)
   const wanted = wantedHold(account)
   const steps: Step[] = []

@@ -104,13 +104,11 @@ function endOf(choice: string, until: string): string {
 function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onChanged: () => void }) {
   const [isSilencing, setSilencing] = useState(false)
   const path = { id: alert.id }
-  const ack = useAction(() => api.post('/v1/alerts/{id}/ack', { path, body: {} }))
+  const ack = useAction(() => api.post('/v1/alerts/{id}/ack', { path, body: {} }), {
+    done: t('alerts.acked'),
+    onDone: onChanged,
+  })
   const end = useAction(() => api.post('/v1/alerts/{id}/silence', { path, body: { until: null } }))
-  const acknowledge = async (): Promise<void> => {
-    if ((await ack.run())?.ok !== true) return
-    toast({ text: t('alerts.acked') })
-    onChanged()
-  }
   const remedy = remedyOf(alert.rule)
   const error = ack.error ?? end.error
   const isSilent = alert.silenced_until !== null && Date.parse(alert.silenced_until) > Date.now()
@@ -138,7 +136,7 @@ function OpenAlert({ alert, onChanged }: { readonly alert: Alert; readonly onCha
             <Button onClick={() => setSilencing(true)}>{t('alerts.silence')}</Button>
           )}
           {alert.state === 'firing' && alert.acked_at === null ? (
-            <Button icon="check" kind="primary" isBusy={ack.isBusy} onClick={() => void acknowledge()}>
+            <Button icon="check" kind="primary" isBusy={ack.isBusy} onClick={() => void ack.run()}>
               {t('alerts.ack')}
             </Button>
           ) : null}
@@ -212,25 +210,14 @@ function PastOutages({ severity }: { readonly severity: string | undefined }) {
 function outageColumns(): readonly Column<Outage>[] {
   return [
     {
-      key: 'what',
-      title: t('alerts.what'),
+      text: 'alerts.what',
       cell: (outage) => <Lamp tone={toneOf(outage.severity)} label={incidentName(outage)} />,
     },
-    { key: 'from', title: t('alerts.since'), cell: ({ since }) => <Time at={since} /> },
+    { text: 'alerts.since', of: 'since', as: 'moment' },
+    { text: 'alerts.over', cell: ({ until }) => (until === null ? '' : <Time at={until} />), isWide: true },
+    { text: 'alerts.lasted', cell: ({ since, until }) => <Lasted from={since} to={until} /> },
     {
-      key: 'to',
-      title: t('alerts.over'),
-      cell: ({ until }) => (until === null ? '' : <Time at={until} />),
-      isWide: true,
-    },
-    {
-      key: 'lasted',
-      title: t('alerts.lasted'),
-      cell: ({ since, until }) => <Lasted from={since} to={until} />,
-    },
-    {
-      key: 'meant',
-      title: t('alerts.meant'),
+      text: 'alerts.meant',
       cell: ({ kind, phones_off }) =>
         phones_off === null ? word('incident.impact', kind) : t('home.over.phones', { count: phones_off }),
     },
@@ -270,20 +257,18 @@ function PastAlerts() {
 function columns(): readonly Column<Alert>[] {
   return [
     {
-      key: 'severity',
-      title: t('alerts.severity'),
+      text: 'alerts.severity',
       cell: ({ severity }) => <Lamp tone={toneOf(severity)} label={word('alerts.severity', severity)} />,
     },
-    { key: 'rule', title: t('alerts.what'), cell: ({ rule }) => ruleText(rule) },
-    { key: 'subject', title: t('alerts.subject'), cell: subjectText },
-    { key: 'from', title: t('alerts.since'), cell: (alert) => <Time at={alert.started_at} /> },
+    { text: 'alerts.what', cell: ({ rule }) => ruleText(rule) },
+    { text: 'alerts.subject', cell: subjectText },
+    { text: 'alerts.since', of: 'started_at', as: 'moment' },
     {
-      key: 'to',
-      title: t('alerts.over'),
+      text: 'alerts.over',
       cell: (alert) => (alert.resolved_at === null ? '' : <Time at={alert.resolved_at} />),
       isWide: true,
     },
-    { key: 'by', title: t('alerts.ackedBy'), cell: (alert) => alert.acked_by ?? '', isWide: true },
+    { text: 'alerts.ackedBy', cell: (alert) => alert.acked_by ?? '', isWide: true },
   ]
 }
 
@@ -309,11 +294,7 @@ export function Page() {
         chosen={filter('tab')}
         onChoose={(tab) => setFilters({ tab })}
         tabs={[
-          {
-            key: 'open',
-            title: t('alerts.open'),
-            content: () => <OpenAlerts />,
-          },
+          { key: 'open', title: t('alerts.open'), content: () => <OpenAlerts /> },
           { key: 'past', title: t('alerts.past'), content: () => <PastAlerts /> },
           {
             key: 'receivers',

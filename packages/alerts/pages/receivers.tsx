@@ -73,7 +73,7 @@ const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
 /** Who is told of alerts, what they have not taken, and a test of each. */
 export function ReceiverList({ query }: { readonly query: Query<Receivers> }) {
   const [isAdding, setAdding] = useState(false)
-  const [added, setAdded] = useState<Receiver | undefined>(undefined)
+  const [added, setAdded] = useState<Receiver>()
   const add = may('admin') ? (
     <div class="toolbar">
       <Button icon="plus" kind="primary" onClick={() => setAdding(true)}>
@@ -135,7 +135,7 @@ function ReceiverCard({
   readonly onChanged: () => void
 }) {
   const { name, kind, source, server, waiting, parked, last_error } = receiver
-  const [open, setOpen] = useState<'change' | 'remove' | undefined>(undefined)
+  const [open, setOpen] = useState<'change' | 'remove'>()
   const isWell = waiting === 0 && parked === 0
   const close = (): void => setOpen(undefined)
   const done = (text: string): void => {
@@ -208,7 +208,7 @@ function TestButton({
   readonly onTested: () => void
   readonly children: ComponentChildren
 }) {
-  const [tested, setTested] = useState<Tested | undefined>(undefined)
+  const [tested, setTested] = useState<Tested>()
   const test = useAction((resend: boolean) =>
     api.post('/v1/alerts/receivers/{name}/test', { path: { name }, body: { resend }, timeoutMs: 60_000 }),
   )

@@ -36,7 +36,7 @@ function TakeBackup() {
   const [isPlain, setPlain] = useState(false)
   const [drawn, setDrawn] = useState('')
   /** Octets that have come; undefined while none are asked for. */
-  const [taken, setTaken] = useState<number | undefined>(undefined)
+  const [taken, setTaken] = useState<number>()
   const take = async () => {
     if (!isPlain && again !== passphrase) return undefined
     setTaken(0)

@@ -26,11 +26,11 @@ const LONGEST_MS = 1_800_000
 
 /** Checks a backup, shows what would be different, and restores it after that. */
 export function Restore() {
-  const [file, setFile] = useState<File | undefined>(undefined)
+  const [file, setFile] = useState<File>()
   const [passphrase, setPassphrase] = useState('')
   const [isOther, setOther] = useState(false)
-  const [preview, setPreview] = useState<Restored | undefined>(undefined)
-  const [done, setDone] = useState<Restored | undefined>(undefined)
+  const [preview, setPreview] = useState<Restored>()
+  const [done, setDone] = useState<Restored>()
   const [isAsked, setAsked] = useState(false)
   const restore = (isTrial: boolean) =>
     api.post('/v1/restore', {
@@ -176,12 +176,11 @@ function countsOf({ counts, present }: Restored): readonly TableCount[] {
 
 function columns(): readonly Column<TableCount>[] {
   return [
-    { key: 'name', title: t('backup.table'), cell: ({ name }) => name.replaceAll('_', ' ') },
-    { key: 'now', title: t('backup.rows.now'), cell: ({ now }) => now, isNumeric: true },
-    { key: 'then', title: t('backup.rows.then'), cell: ({ later }) => later, isNumeric: true },
+    { text: 'backup.table', cell: ({ name }) => name.replaceAll('_', ' ') },
+    { text: 'backup.rows.now', of: 'now', isNumeric: true },
+    { text: 'backup.rows.then', of: 'later', isNumeric: true },
     {
-      key: 'difference',
-      title: t('backup.rows.difference'),
+      text: 'backup.rows.difference',
       cell: ({ now, later }) => (later > now ? `+${later - now}` : `−${now - later}`),
       isNumeric: true,
     },

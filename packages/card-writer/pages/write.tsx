@@ -60,7 +60,7 @@ export function WriteDialog({
   readonly onClose: () => void
 }) {
   const [target, setTarget] = useState(first)
-  const [csv, setCsv] = useState<string | undefined>(undefined)
+  const [csv, setCsv] = useState<string>()
   const [isDone, setDone] = useState(false)
   return (
     <Dialog isOpen title={t('card.write.title', { name: target.name })} onClose={onClose}>
@@ -124,13 +124,14 @@ interface Keys {
 function WriteCard({ hash, onDone, ...keys }: Keys & { readonly hash: string; readonly onDone: () => void }) {
   const known = useQuery('/v1/cards', { query: { imsi: hash } })
   const written = known.data?.cards[0]
-  const read = useAction(() => api.post('/v1/cards/read', { timeoutMs: TIMEOUT_MS }))
-  const [seen, setSeen] = useState<Seen | undefined>(undefined)
-  const look = async (): Promise<void> => {
-    setSeen(undefined)
-    const answer = await read.run()
-    if (answer?.ok === true) setSeen(answer.data)
-  }
+  const [seen, setSeen] = useState<Seen>()
+  const read = useAction(
+    () => {
+      setSeen(undefined)
+      return api.post('/v1/cards/read', { timeoutMs: TIMEOUT_MS })
+    },
+    { onDone: setSeen },
+  )
   const isWritten = written !== undefined && written.written_at !== null
   return (
     <div class="stack">
@@ -147,7 +148,7 @@ function WriteCard({ hash, onDone, ...keys }: Keys & { readonly hash: string; re
         <Button
           kind={seen === undefined ? 'primary' : 'quiet'}
           isBusy={read.isBusy}
-          onClick={() => void look()}
+          onClick={() => void read.run()}
         >
           {t('card.write.read')}
         </Button>
@@ -230,16 +231,14 @@ function WriteForm({
 
 /** For a reader somewhere else. */
 function ScriptOffer({ hash }: { readonly hash: string }) {
-  const script = useAction(() => api.post('/v1/cards/script', { body: { imsi: hash } }))
-  const run = async (): Promise<void> => {
-    const answer = await script.run()
-    if (answer?.ok === true) saveFile(answer.data.file, answer.data.script, 'text/plain')
-  }
+  const script = useAction(() => api.post('/v1/cards/script', { body: { imsi: hash } }), {
+    onDone: ({ file, script: text }) => saveFile(file, text, 'text/plain'),
+  })
   return (
     <>
       <p class="fine">{t('card.write.script.what')}</p>
       <ErrorNotice error={script.error} />
-      <Button isBusy={script.isBusy} onClick={() => void run()}>
+      <Button isBusy={script.isBusy} onClick={() => void script.run()}>
         {t('card.write.script')}
       </Button>
     </>

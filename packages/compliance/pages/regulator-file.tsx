@@ -1,7 +1,8 @@
 import {
   bytesText,
   Card,
-  Checkbox,
+  Checkboxes,
+  choices,
   download,
   Field,
   Form,
@@ -18,11 +19,6 @@ export function Panel() {
   const [from, setFrom] = useState('')
   const [to, setTo] = useState('')
   const [kinds, setKinds] = useState<ReadonlySet<string>>(new Set(KINDS))
-  const toggle = (kind: string): void => {
-    const next = new Set(kinds)
-    if (!next.delete(kind)) next.add(kind)
-    setKinds(next)
-  }
   return (
     <Card title={t('system.regulator')}>
       <p>{t('system.regulator.what')}</p>
@@ -34,17 +30,12 @@ export function Panel() {
       >
         <Field text="system.regulator.from" type="date" value={from} onInput={setFrom} />
         <Field text="system.regulator.to" type="date" value={to} onInput={setTo} />
-        <fieldset>
-          <legend>{t('system.regulator.kinds')}</legend>
-          {KINDS.map((kind) => (
-            <Checkbox
-              key={kind}
-              label={t(`system.regulator.kind.${kind}`)}
-              isChecked={kinds.has(kind)}
-              onChange={() => toggle(kind)}
-            />
-          ))}
-        </fieldset>
+        <Checkboxes
+          legend={t('system.regulator.kinds')}
+          options={choices('system.regulator.kind', KINDS)}
+          chosen={kinds}
+          onChange={setKinds}
+        />
       </Form>
       <Erasures />
     </Card>

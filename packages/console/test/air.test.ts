@@ -1,8 +1,11 @@
 import { assert, suite } from '@steeple/testkit'
-import { airOf } from '../src/pages/radio/air.ts'
+import { inBrowser } from './support/page.ts'
+
+const { airOf } = await import('../src/pages/radio/follow-arm.ts')
 
 /** An arm is a success when the radio sends. */
 const air = suite('console/air')
+inBrowser(air)
 
 const ran = (status: string, detail = status) => ({ kind: 'ran', status, detail })
 const core = { kind: 'core', status: 'down', detail: 'away' }

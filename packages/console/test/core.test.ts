@@ -1,6 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
-import { restartedOf } from '../src/pages/core/restarted.ts'
 import { type Answers, inBrowser, open, Refusal } from './support/page.ts'
+
+const { restartedOf } = await import('../src/pages/core/core.tsx')
 
 /** What the page of the core says, and where the box may be told to go. */
 const core = suite('console/core')

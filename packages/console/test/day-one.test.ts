@@ -4,7 +4,7 @@ import { type Answers, inBrowser, open, Refusal, show } from './support/page.ts'
 const { h } = await import('preact')
 const { plugins, watchFeatures } = await import('../src/api/features.ts')
 const { Menu, Palette } = await import('../src/app/shell.tsx')
-const { DryRun } = await import('../src/pages/radio/dry-run.tsx')
+const { DryRun } = await import('../src/pages/radio/profiles.tsx')
 
 /** From a new box to a radio that may be armed: the licence itself, what is plugged in, what an arm would start. */
 const one = suite('console/day-one')

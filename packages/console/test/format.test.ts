@@ -4,7 +4,7 @@ import { h, inBrowser, show } from './support/page.ts'
 
 const { bytesText, rateText } = await import('../src/ui/bytes.tsx')
 const { durationText, Lasted, Time } = await import('../src/ui/time.tsx')
-const { Said } = await import('../src/ui/said.tsx')
+const { Said } = await import('../src/ui/parts.tsx')
 const { whoOf, whoText } = await import('../src/ui/who.ts')
 const { componentText } = await import('../src/text/index.ts')
 

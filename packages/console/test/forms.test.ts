@@ -9,7 +9,7 @@ const { useState } = await import('preact/hooks')
 const { Button } = await import('../src/ui/button.tsx')
 const { SignIn } = await import('../src/pages/signin/sign-in.tsx')
 const { Field } = await import('../src/ui/field.tsx')
-const { misfitText } = await import('../src/ui/form-of.ts')
+const { misfitText } = await import('../src/ui/complaint.ts')
 const { Form, isSomethingTyped } = await import('../src/ui/form.tsx')
 
 /** What forms say of values that the service refuses: at the field, in the reader's words, and never in those of programs. */
@@ -177,7 +177,7 @@ forms('opens a radio profile in MHz as it was entered, in channels where those w
     ...{ tx_gain_db: null, rx_gain_db: null, uplink: null, armed: false, source: 'store' },
     ...{ downlink: { low_mhz: 2670, high_mhz: 2680 }, closed: [], problems: [], fallback: null },
   } as const
-  const { by, mhz, channel } = typedProfile(profile)
+  const { by, frequency_mhz: mhz, channel } = typedProfile(profile)
   assert.equal([by, mhz, channel], ['mhz', '2675', '3300'])
   assert.is(typedProfile({ ...profile, downlink: null }).by, 'channel')
   localStorage.setItem('console.radio.unit', 'channel')

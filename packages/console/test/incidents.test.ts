@@ -1,6 +1,8 @@
 import { assert, suite } from '@steeple/testkit'
 import { type Answers, inBrowser, open } from './support/page.ts'
 
+const { isAbout } = await import('../src/app/incidents.tsx')
+
 /** An outage says its own cause, where somebody looks first, with the way to mend it. */
 const incidents = suite('console/incidents')
 inBrowser(incidents)
@@ -71,6 +73,14 @@ incidents('names the change of the core that an outage followed on, before all a
   const bare = await told([])
   assert.match(bare, /after the box restarted amf, smf\.[\s\S]*Start the core again/)
   assert.not.match(bare, 'undo', 'nothing was changed that could be undone')
+})
+
+incidents('knows an alert that says what an outage says, by its component and what follows', () => {
+  const full = { component: 'nodes.disk', effects: ['store', 'driver-hss.hss'] }
+  assert.equal(
+    ['disk', 'nodes.disk', 'store', 'hss', 'sk', 'clock', '0123456789ab'].map((one) => isAbout(full, one)),
+    [true, true, true, true, false, false, false],
+  )
 })
 
 incidents.run()

@@ -5,7 +5,7 @@ import { assert, suite } from '@steeple/testkit'
 import { connected, followChanges, listen, lookAgain, recent } from '../src/api/changes.ts'
 import { queryReader } from '../src/api/query-reader.ts'
 import { soonAfter } from '../src/api/soon.ts'
-import { nextLookMs } from '../src/app/next-look.ts'
+import { nextLookMs } from '../src/app/kept-off.ts'
 
 /** What keeps a page true: changes as they come, what is read after them and how often. */
 const live = suite('console/live')

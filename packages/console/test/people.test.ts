@@ -47,7 +47,7 @@ people('says of each account what it may, when it was here last, and that codes 
 people('invites with what was chosen, and shows the link once: Escape does not take it away', async () => {
   const page = await open('/people', {
     'GET /v1/users': list('users', []),
-    'POST /v1/users/invitations': { token: 'svci_x', expires_at: '2026-12-01T12:00:00Z' },
+    'POST /v1/users/invitations': { name: 'bo', token: 'svci_x', expires_at: '2026-12-01T12:00:00Z' },
   })
   assert.match(page.text(), 'No accounts yet')
   await page.press('Invite a person')
@@ -222,7 +222,7 @@ people('makes a token that ends, or one that does not, and shows it once', async
   ] as const) {
     const page = await open('/people?tab=tokens', {
       'GET /v1/tokens': list('tokens', []),
-      'POST /v1/tokens': { token: 'svc_shown' },
+      'POST /v1/tokens': { name: 'meter', token: 'svc_shown' },
     })
     await page.press('Create token')
     await page.put('Name', 'meter')

@@ -1,9 +1,12 @@
+import './support/hooks.ts'
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Manifest, Request } from '@steeple/contracts'
 import { assert, fakeContext, suite } from '@steeple/testkit'
 import { plugin } from '../src/plugin.ts'
-import { ICONS, iconOf } from '../src/ui/icons.ts'
+import * as icons from '../src/ui/icons.ts'
+
+const { iconOf } = await import('../src/ui/icon.tsx')
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -24,7 +27,7 @@ console('serves its files and its page to anybody, and changes nothing', async (
 console('has the icons that its documentation lists, and that pages of plugins name', () => {
   const [, listed = ''] =
     /```icons\n([^`]+)\n```/.exec(readFileSync(`${ROOT}docs/how-to/console.md`, 'utf8')) ?? []
-  assert.equal(listed.split(/\s/), Object.keys(ICONS))
+  assert.equal(listed.split(/\s/), Object.keys(icons))
   for (const path of globSync('packages/*/package.json', { cwd: ROOT })) {
     const { steeple }: { readonly steeple?: Manifest } = JSON.parse(readFileSync(ROOT + path, 'utf8'))
     for (const { path: page, group, icon = '' } of steeple?.pages ?? [])

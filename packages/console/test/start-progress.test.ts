@@ -6,9 +6,13 @@ import {
   typedBand,
   typedProfile,
 } from '../src/pages/radio/spectrum.ts'
-import { doneSteps, STEPS, type StartFacts } from '../src/pages/start/progress.ts'
+import type { StartFacts } from '../src/pages/start/progress.ts'
+import { inBrowser } from './support/page.ts'
+
+const { doneSteps, STEPS } = await import('../src/pages/start/progress.ts')
 
 const start = suite('console/start-progress')
+inBrowser(start)
 
 const RANGE: Range = {
   ...{ technology: 'lte', band: 'b3', country: 'DE', first_channel: null, last_channel: null },
@@ -52,10 +56,13 @@ start('begins a profile in the middle of what is allowed, and sends it as it is 
   assert.equal(profileBody(typed), {
     ...{ technology: 'lte', band: 'b3', frequency_mhz: 1820.1, bandwidth_mhz: 10, eirp_dbm: 30 },
   })
-  assert.equal(profileBody({ ...typed, by: 'channel', channel: ' 1350', width: '1,4', power: '' }), {
-    ...{ technology: 'lte', band: 'b3', channel: 1350, bandwidth_mhz: 1.4 },
-  })
-  assert.equal(Reflect.get(profileBody({ ...typed, power: 'much' }), 'eirp_dbm'), 'much')
+  assert.equal(
+    profileBody({ ...typed, by: 'channel', channel: ' 1350', bandwidth_mhz: '1,4', eirp_dbm: '' }),
+    {
+      ...{ technology: 'lte', band: 'b3', channel: 1350, bandwidth_mhz: 1.4 },
+    },
+  )
+  assert.equal(Reflect.get(profileBody({ ...typed, eirp_dbm: 'much' }), 'eirp_dbm'), 'much')
 })
 
 start('changes of a profile only what is typed', () => {

@@ -1,8 +1,12 @@
 import { assert, suite } from '@steeple/testkit'
-import { isOvertaken, type Move, stepOf } from '../src/pages/subscriber/steps.ts'
+import type { Move } from '../src/pages/subscriber/follow.ts'
+import { inBrowser } from './support/page.ts'
+
+const { isOvertaken, stepOf } = await import('../src/pages/subscriber/follow.ts')
 
 /** Success is said when it is known. */
 const steps = suite('console/steps')
+inBrowser(steps)
 
 /** The step of a SIM whose change stands like that. */
 function of(move: Move, status: string, waits_for: string | null, isAway = false): string {

@@ -1,6 +1,9 @@
 import { assert, suite } from '@steeple/testkit'
-import { EMPTY_ORDER, numberOf, type Order, orderBody } from '../src/pages/sims/order-body.ts'
+import type { Order } from '../src/pages/sims/order.tsx'
 import { type Answers, inBrowser, open, Refusal } from './support/page.ts'
+
+const { EMPTY_ORDER, numberOf, orderBody } = await import('../src/pages/sims/order.tsx')
+const { rowsToImport } = await import('../src/pages/sims/import.tsx')
 
 /** SIMs: what is ordered, what is imported, and what may be done with one. */
 const subscriber = suite('console/subscriber')
@@ -405,6 +408,13 @@ subscriber('says of a box that writes to no core that a change reaches no phone'
   assert.match(page.text(), 'What you change here reaches no phone.')
   assert.not.match(page.text(), '(none)')
   assert.not.match((await shown(sim())).text(), 'reaches no phone')
+})
+
+subscriber('counts the rows that an import would bring in, and none where one keeps all out', () => {
+  const results = ['imported', 'exists', 'error', 'updated'].map((status) => ({ status }))
+  assert.is(rowsToImport({ results }, false), 2)
+  assert.is(rowsToImport({ results }, true), 0)
+  assert.is(rowsToImport({ results: results.filter(({ status }) => status !== 'error') }, true), 2)
 })
 
 subscriber.run()

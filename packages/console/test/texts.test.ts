@@ -3,10 +3,8 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LANGUAGES, type Language } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { isAbout } from '../src/app/is-about.ts'
 import { isKeptOff } from '../src/app/kept-off.ts'
 import { happened, UNTOLD } from '../src/pages/home/untold.ts'
-import { rowsToImport } from '../src/pages/sims/import-count.ts'
 import { fill } from '../src/text/fill.ts'
 import { fragmentsOf, loadSaid, translated } from '../src/text/said.ts'
 
@@ -224,14 +222,6 @@ texts('names the pages of every feature in every language', () => {
   assert.equal(missing, [])
 })
 
-texts('knows an alert that says what an outage says, by its component and what follows', () => {
-  const full = { component: 'nodes.disk', effects: ['store', 'driver-hss.hss'] }
-  assert.equal(
-    ['disk', 'nodes.disk', 'store', 'hss', 'sk', 'clock', '0123456789ab'].map((one) => isAbout(full, one)),
-    [true, true, true, true, false, false, false],
-  )
-})
-
 texts('does not say that nothing needs somebody while a gate is closed', () => {
   const gates = { country_code: 'set', license_ack: 'set', allow_list: 'set' }
   assert.not(isKeptOff(undefined))
@@ -244,13 +234,6 @@ texts('tells of a disarm by the route that arms as of a disarm', () => {
   const told = (action: string, detail: object): string => happened({ action, detail: { ...detail } })
   assert.equal([told('tx.arm', { arm: false }), told('tx.arm', { arm: true })], ['tx.disarm', 'tx.arm'])
   assert.equal([told('tx.arm', {}), told('sim.issue', { arm: false })], ['tx.arm', 'sim.issue'])
-})
-
-texts('counts the rows that an import would bring in, and none where one keeps all out', () => {
-  const results = ['imported', 'exists', 'error', 'updated'].map((status) => ({ status }))
-  assert.is(rowsToImport({ results }, false), 2)
-  assert.is(rowsToImport({ results }, true), 0)
-  assert.is(rowsToImport({ results: results.filter(({ status }) => status !== 'error') }, true), 2)
 })
 
 /** So many literals of the source make one sentence between two places that are filled in. */

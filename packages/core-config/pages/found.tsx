@@ -6,6 +6,7 @@ import {
   type Column,
   DataTable,
   DialogButton,
+  Facts,
   Form,
   may,
   Notice,
@@ -29,8 +30,8 @@ interface Line {
 
 /** A core that somebody else has set up on this machine: what is there, and how the box would drive it. */
 export function Panel() {
-  const [found, setFound] = useState<Found | undefined>(undefined)
-  const [said, setSaid] = useState<string | undefined>(undefined)
+  const [found, setFound] = useState<Found>()
+  const [said, setSaid] = useState<string>()
   const section = useRef<HTMLElement>(null)
   // Who comes for it need not look for the button.
   useEffect(() => {
@@ -110,31 +111,30 @@ function Apns({ found: { apns, apns_gone: gone } }: { readonly found: Found }) {
 function Network({ network }: { readonly network: NonNullable<Found['network']> }) {
   const { plmn, tacs, pools, slices, dns } = network
   return (
-    <dl class="facts">
-      <dt>{t('core.plmn')}</dt>
-      <dd>{plmn ?? t('core.untold')}</dd>
-      <dt>{t('core.tac')}</dt>
-      <dd>{tacs.join(', ')}</dd>
-      <dt>{t('core.found.pools')}</dt>
-      <dd>{pools.map(({ apn, subnet }) => (apn === null ? subnet : `${apn} ${subnet}`)).join(', ')}</dd>
-      <dt>{t('core.found.slices')}</dt>
-      <dd>{slices.map(({ sst, sd }) => (sd === undefined ? sst : `${sst}-${sd}`)).join(', ')}</dd>
-      <dt>{t('core.found.dns')}</dt>
-      <dd>{dns.join(', ')}</dd>
-    </dl>
+    <Facts
+      facts={[
+        [t('core.plmn'), plmn ?? t('core.untold')],
+        [t('core.tac'), tacs.join(', ')],
+        [
+          t('core.found.pools'),
+          pools.map(({ apn, subnet }) => (apn === null ? subnet : `${apn} ${subnet}`)).join(', '),
+        ],
+        [
+          t('core.found.slices'),
+          slices.map(({ sst, sd }) => (sd === undefined ? sst : `${sst}-${sd}`)).join(', '),
+        ],
+        [t('core.found.dns'), dns.join(', ')],
+      ]}
+    />
   )
 }
 
 function columns(): readonly Column<Daemon>[] {
   return [
-    { key: 'role', title: t('core.daemon'), cell: ({ role }) => role },
-    {
-      key: 'kind',
-      title: t('core.found.runs'),
-      cell: ({ kind, name }) => `${word('core.found.kind', kind)} ${name}`,
-    },
-    { key: 'version', title: t('core.found.version'), cell: ({ version }) => version ?? t('core.untold') },
-    { key: 'file', title: t('core.found.file'), isWide: true, cell: ({ config_file: file }) => file ?? '–' },
+    { text: 'core.daemon', of: 'role' },
+    { text: 'core.found.runs', cell: ({ kind, name }) => `${word('core.found.kind', kind)} ${name}` },
+    { text: 'core.found.version', cell: ({ version }) => version ?? t('core.untold') },
+    { text: 'core.found.file', isWide: true, of: 'config_file' },
   ]
 }
 
@@ -151,7 +151,7 @@ function radiosOf(key: string): string | undefined {
 /** The two ways in: to watch the core, and to drive it with all lines but those that are ticked. */
 function Ways({ found, onDone }: { readonly found: Found; readonly onDone: (said: string) => void }) {
   const [ours, setOurs] = useState<readonly Line[]>([])
-  const [byHand, setByHand] = useState<Planned | undefined>(undefined)
+  const [byHand, setByHand] = useState<Planned>()
   const { settings, apns, drive } = found
   const isAdmin = may('admin')
   const turn = (line: Line, isOurs: boolean): void =>

@@ -11,6 +11,7 @@ import {
   useEffect,
   useQuery,
   useState,
+  useTyped,
 } from '@steeple/console/kit'
 import { Lines, Restarts } from './planned.tsx'
 
@@ -56,8 +57,8 @@ function Told({
   readonly ifMatch: string | undefined
   readonly onDone: () => void
 }) {
-  const [typed, setTyped] = useState({ name, dns })
-  const [planned, setPlanned] = useState<Planned | undefined>(undefined)
+  const { typed, setTyped, of } = useTyped({ name, dns })
+  const [planned, setPlanned] = useState<Planned>()
   useEffect(() => setTyped({ name, dns }), [name, dns])
   const wanted: Wanted = {
     ...(typed.name === name ? {} : { [NAME]: typed.name }),
@@ -79,21 +80,8 @@ function Told({
         act={() => send(true)}
         onDone={setPlanned}
       >
-        <Field
-          text="core.told.name"
-          name={`settings/${NAME}`}
-          maxLength={32}
-          isRequired
-          value={typed.name}
-          onInput={(value) => setTyped({ ...typed, name: value })}
-        />
-        <Field
-          text="core.told.dns"
-          name={`settings/${DNS}`}
-          maxLength={100}
-          value={typed.dns}
-          onInput={(value) => setTyped({ ...typed, dns: value })}
-        />
+        <Field {...of('name')} text="core.told.name" name={`settings/${NAME}`} maxLength={32} isRequired />
+        <Field {...of('dns')} text="core.told.dns" name={`settings/${DNS}`} maxLength={100} />
       </Form>
       {planned === undefined ? null : (
         <FormDialog

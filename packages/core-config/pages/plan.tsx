@@ -23,7 +23,7 @@ import { Release } from './release.tsx'
 export function Panel({ isLab }: { readonly isLab: boolean }) {
   const query = useQuery('/v1/core/plan', {}, { on: ['core.*', 'config.*', 'policy.*'] })
   const { data, error, reload } = query
-  const [released, setReleased] = useState<string | undefined>(undefined)
+  const [released, setReleased] = useState<string>()
   return (
     <Card title={t('core.plan')}>
       <ErrorNotice error={error} onRetry={reload} />
@@ -128,7 +128,7 @@ function Start({ driver }: { readonly driver: string }) {
 /** What would restart, those that follow another one too, and whom it costs the network. */
 function Restarting() {
   const ask = useAction(() => api.post('/v1/core/restart', { body: { dry_run: true } }))
-  const [plan, setPlan] = useState<AnswerOf<'POST', '/v1/core/restart'> | undefined>(undefined)
+  const [plan, setPlan] = useState<AnswerOf<'POST', '/v1/core/restart'>>()
   useEffect(() => {
     void ask.run().then((answer) => {
       if (answer?.ok === true) setPlan(answer.data)

@@ -156,27 +156,16 @@ export function Lines({ lines }: { readonly lines: readonly string[] }) {
 
 function daemonColumns(): readonly Column<Daemon>[] {
   return [
-    { key: 'name', title: t('core.daemon'), cell: ({ name }) => name },
-    { key: 'action', title: t('core.daemon.action'), cell: ({ action }) => word('core.action', action) },
+    { text: 'core.daemon', of: 'name' },
+    { text: 'core.daemon.action', cell: ({ action }) => word('core.action', action) },
     {
-      key: 'drops',
-      title: t('core.daemon.drops'),
+      text: 'core.daemon.drops',
       isNumeric: true,
       cell: ({ subscribers_dropped: count }) => count ?? t('core.untold'),
     },
-    {
-      key: 'seconds',
-      title: t('core.daemon.seconds'),
-      isNumeric: true,
-      cell: ({ expected_s: seconds }) => `${seconds} s`,
-    },
-    { key: 'reason', title: t('core.daemon.reason'), cell: ({ reason }) => <Said>{reason}</Said> },
-    {
-      key: 'container',
-      title: t('core.daemon.container'),
-      isWide: true,
-      cell: ({ container }) => container ?? '–',
-    },
+    { text: 'core.daemon.seconds', isNumeric: true, cell: ({ expected_s: seconds }) => `${seconds} s` },
+    { text: 'core.daemon.reason', cell: ({ reason }) => <Said>{reason}</Said> },
+    { text: 'core.daemon.container', isWide: true, of: 'container' },
   ]
 }
 

@@ -25,7 +25,7 @@ export function Release({
   readonly plan: Pick<Plan, 'state' | 'problems' | 'originals'>
   readonly onDone: (said: string) => void
 }) {
-  const [outlook, setOutlook] = useState<Outlook | undefined>(undefined)
+  const [outlook, setOutlook] = useState<Outlook>()
   const [isUnblocking, setUnblocking] = useState(false)
   const isKept = originals.length > 0
   if (state === 'unknown')

@@ -11,6 +11,7 @@ import {
   Facts,
   Field,
   Form,
+  fieldsOf,
   Notice,
   type Planned,
   Select,
@@ -90,7 +91,7 @@ function CellDialog({ inForce, etag, profiles, onClose }: DialogProps) {
       profiles.find((one) => one.armed) ?? profiles.find((one) => one.technology === technology),
     ),
   )
-  const [byHand, setByHand] = useState<Planned | undefined>(undefined)
+  const [byHand, setByHand] = useState<Planned>()
   const { id } = typed.profile
   const isFixed = profiles.some((one) => one.id === id && (one.source === 'file' || one.armed))
   const act = async () => {
@@ -138,33 +139,23 @@ interface FieldsProps {
 }
 
 function CellFields({ typed, onChange }: FieldsProps) {
-  const { cell } = typed
-  const set = (key: keyof CellTyped['cell']) => (value: string) =>
-    onChange({ ...typed, cell: { ...cell, [key]: value } })
+  const { of } = fieldsOf(typed.cell, (cell) => onChange({ ...typed, cell }))
   return (
     <div class="pair">
       <Select
+        {...of('technology')}
         text="radio.cell.technology"
-        value={cell.technology}
-        onChange={set('technology')}
         options={choices('radio.technology', ['lte', 'nr'])}
       />
-      <Field
-        text="radio.cell.id"
-        value={cell.id}
-        onInput={set('id')}
-        inputMode="numeric"
-        pattern="[0-9]+"
-        isRequired
-      />
-      <Field text="radio.cell.address" value={cell.address} onInput={set('address')} />
+      <Field {...of('id')} text="radio.cell.id" inputMode="numeric" pattern="[0-9]+" isRequired />
+      <Field {...of('address')} text="radio.cell.address" />
     </div>
   )
 }
 
 function SwitchFields({ typed, inForce, onChange }: FieldsProps & { readonly inForce: InForce }) {
-  const { kind, fields } = typed
-  const set = (key: string) => (value: string) => onChange({ ...typed, fields: { ...fields, [key]: value } })
+  const { kind } = typed
+  const { of } = fieldsOf(typed.fields, (fields) => onChange({ ...typed, fields }))
   return (
     <fieldset>
       <legend>{t('radio.cell.kind')}</legend>
@@ -180,12 +171,7 @@ function SwitchFields({ typed, inForce, onChange }: FieldsProps & { readonly inF
       <p class="fine">{t(`radio.cell.kind.${kind}.help`)}</p>
       <div class="pair">
         {SWITCH_FIELDS[kind].map((field) => (
-          <SwitchLine
-            key={`${kind} ${field.key}`}
-            field={field}
-            value={fields[field.key] ?? ''}
-            onInput={set(field.key)}
-          />
+          <SwitchLine key={`${kind} ${field.key}`} field={field} {...of(field.key)} />
         ))}
       </div>
     </fieldset>
@@ -216,15 +202,11 @@ function SwitchLine({
 }
 
 function FallbackFields({ typed, onChange }: FieldsProps) {
+  const { of } = fieldsOf(typed.cell, (cell) => onChange({ ...typed, cell }))
   return (
     <fieldset>
       <legend>{t('radio.cell.fallback')}</legend>
-      <Field
-        text="radio.cell.refresh"
-        value={typed.cell.refresh}
-        onInput={(refresh) => onChange({ ...typed, cell: { ...typed.cell, refresh } })}
-        placeholder="30s"
-      />
+      <Field {...of('refresh')} text="radio.cell.refresh" placeholder="30s" />
       <Checkbox
         text="radio.cell.staysOn"
         isChecked={typed.staysOn}
@@ -235,12 +217,11 @@ function FallbackFields({ typed, onChange }: FieldsProps) {
 }
 
 function ProfileFields({ typed, isFixed, onChange }: FieldsProps & { readonly isFixed: boolean }) {
-  const { profile } = typed
+  const { of } = fieldsOf(typed.profile, (profile) => onChange({ ...typed, profile }))
   const line = (key: keyof CellTyped['profile'], isRequired = true) => (
     <Field
-      label={t(`radio.cell.p.${key}`)}
-      value={profile[key]}
-      onInput={(value) => onChange({ ...typed, profile: { ...profile, [key]: value } })}
+      {...of(key)}
+      text={`radio.cell.p.${key}`}
       {...{ isRequired, isDisabled: isFixed && key !== 'id' }}
       {...(key === 'id' ? { pattern: '[a-z0-9][a-z0-9_\\-]*', maxLength: 64 } : {})}
     />

@@ -9,7 +9,6 @@ import {
   Lamp,
   PagedTable,
   saveFile,
-  Time,
   t,
   toast,
   usePages,
@@ -41,17 +40,12 @@ export function Certs() {
 
 function columns(reload: () => void): readonly Column<Cert>[] {
   return [
-    { key: 'role', title: t('esim.cert.role'), cell: ({ role }) => word('esim.cert.role', role) },
+    { text: 'esim.cert.role', cell: ({ role }) => word('esim.cert.role', role) },
+    { text: 'esim.cert.subject', cell: ({ subject }) => <span title={subject}>{nameIn(subject)}</span> },
+    { text: 'esim.cert.curve', isWide: true, of: 'curve' },
+    { text: 'sims.expires', of: 'not_after', as: 'day' },
     {
-      key: 'subject',
-      title: t('esim.cert.subject'),
-      cell: ({ subject }) => <span title={subject}>{nameIn(subject)}</span>,
-    },
-    { key: 'curve', title: t('esim.cert.curve'), isWide: true, cell: ({ curve }) => curve },
-    { key: 'until', title: t('sims.expires'), cell: ({ not_after: at }) => <Time at={at} dateOnly /> },
-    {
-      key: 'use',
-      title: t('sims.filter.state'),
+      text: 'sims.filter.state',
       cell: ({ revoked, in_use: isUsed }) =>
         revoked ? (
           <Lamp tone="bad" label={t('sims.state.revoked')} />
@@ -60,8 +54,7 @@ function columns(reload: () => void): readonly Column<Cert>[] {
         ),
     },
     {
-      key: 'do',
-      title: t('esim.cert.do'),
+      text: 'esim.cert.do',
       cell: (cert) => (
         <span class="row-actions">
           <Button

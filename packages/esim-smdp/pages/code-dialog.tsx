@@ -2,6 +2,7 @@ import {
   api,
   Button,
   ButtonLink,
+  Closing,
   Copy,
   Dialog,
   ErrorNotice,
@@ -23,7 +24,15 @@ import { type Activation, type Code, isOpen, stateOf } from './code.tsx'
 /** One activation code: its QR code while it opens something, what became of it, and taking it back. */
 export function CodeDialog({ code, onClose }: { readonly code: Code; readonly onClose: () => void }) {
   const [isAsked, setAsked] = useState(false)
-  if (isAsked) return <RevokeDialog code={code} onClose={() => setAsked(false)} />
+  if (isAsked)
+    return (
+      <FormDialog
+        text="esim.revoke"
+        isDanger
+        act={() => api.post('/v1/esim/revoke', { body: { token: code.token } })}
+        onClose={() => setAsked(false)}
+      />
+    )
   return (
     <Dialog isOpen title={t('esim.code.title', { iccid: code.iccid_last4 })} onClose={onClose}>
       <div class="stack">
@@ -35,7 +44,7 @@ export function CodeDialog({ code, onClose }: { readonly code: Code; readonly on
         )}
         <FactsOf code={code} />
       </div>
-      <div class="actions">
+      <Closing onClose={onClose}>
         {isOpen(code) ? (
           <>
             <Button onClick={() => setAsked(true)}>{t('esim.revoke')}</Button>
@@ -44,8 +53,7 @@ export function CodeDialog({ code, onClose }: { readonly code: Code; readonly on
             </ButtonLink>
           </>
         ) : null}
-        <Button onClick={onClose}>{t('ui.close')}</Button>
-      </div>
+      </Closing>
     </Dialog>
   )
 }
@@ -91,17 +99,6 @@ function FactsOf({ code }: { readonly code: Code }) {
         [t('sims.expires'), <Time at={code.expires_at} />],
         [t('sims.filter.batch_id'), batch && <a href={`/esim?batch_id=${batch}`}>{batch}</a>],
       ]}
-    />
-  )
-}
-
-function RevokeDialog({ code, onClose }: { readonly code: Code; readonly onClose: () => void }) {
-  return (
-    <FormDialog
-      text="esim.revoke"
-      isDanger
-      act={() => api.post('/v1/esim/revoke', { body: { token: code.token } })}
-      onClose={onClose}
     />
   )
 }

@@ -6,7 +6,6 @@ import {
   Lamp,
   Said,
   SubscriberName,
-  Time,
   type Tone,
   t,
   word,
@@ -55,14 +54,12 @@ export function stateOf({ state, closed }: Pick<Code, 'state' | 'closed'>): stri
 /** The columns of a list of codes; `onShow` opens one. */
 export function codeColumns(onShow: (code: Code) => void, isOfOne: boolean): readonly Column<Code>[] {
   const whose: Column<Code> = {
-    key: 'sim',
-    title: t('sessions.sim'),
+    text: 'sessions.sim',
     cell: ({ imsi_sha256_12: hash, label }) => <SubscriberName hash={hash} label={label} />,
   }
   return [
     {
-      key: 'code',
-      title: t('esim.code'),
+      text: 'esim.code',
       cell: (code) => (
         <Button
           kind="quiet"
@@ -75,15 +72,13 @@ export function codeColumns(onShow: (code: Code) => void, isOfOne: boolean): rea
     },
     ...(isOfOne ? [] : [whose]),
     {
-      key: 'state',
-      title: t('sims.filter.state'),
+      text: 'sims.filter.state',
       cell: (code) => (
         <Lamp tone={TONES[stateOf(code)] ?? 'none'} label={word('esim.state', stateOf(code))} />
       ),
     },
     {
-      key: 'profile',
-      title: t('esim.profile'),
+      text: 'esim.profile',
       isWide: true,
       cell: ({ profile, eid_last4: eid }) =>
         profile === null
@@ -92,23 +87,8 @@ export function codeColumns(onShow: (code: Code) => void, isOfOne: boolean): rea
             : t('esim.profile.only', { eid })
           : t('esim.profile.at', { state: word('esim.profile', profile.state), eid: profile.eid_last4 }),
     },
-    {
-      key: 'made',
-      title: t('esim.made'),
-      isWide: true,
-      cell: ({ created_at: at }) => <Time at={at} relative />,
-    },
-    {
-      key: 'until',
-      title: t('sims.expires'),
-      isWide: true,
-      cell: ({ expires_at: at }) => <Time at={at} dateOnly />,
-    },
-    {
-      key: 'error',
-      title: t('esim.trouble'),
-      isWide: true,
-      cell: ({ last_error: error }) => <Said>{error ?? ''}</Said>,
-    },
+    { text: 'esim.made', isWide: true, of: 'created_at', as: 'ago' },
+    { text: 'sims.expires', isWide: true, of: 'expires_at', as: 'day' },
+    { text: 'esim.trouble', isWide: true, cell: ({ last_error: error }) => <Said>{error ?? ''}</Said> },
   ]
 }

@@ -4,10 +4,8 @@ import {
   ButtonLink,
   type Column,
   choices,
-  DataTable,
   download,
   EmptyState,
-  ErrorNotice,
   filter,
   type ItemOf,
   Lamp,
@@ -15,7 +13,6 @@ import {
   may,
   navigate,
   PagedTable,
-  Progress,
   pageOf,
   query,
   Select,
@@ -43,7 +40,7 @@ const tokenOf = (code: Code): string => code.token
 function Codes() {
   const asked = useMemo(filterHere, [query.value])
   const codes = useRows('/v1/esim/codes', asked, { keyOf: tokenOf, on: CODE_EVENTS })
-  const [shown, setShown] = useState<string | undefined>(undefined)
+  const [shown, setShown] = useState<string>()
   const [isIssuing, setIssuing] = useState(filter('do') === 'issue')
   const batch = filter('batch_id')
   const open = codes.rows.find(({ token }) => token === shown)
@@ -75,21 +72,15 @@ function Codes() {
           </>
         )}
       </div>
-      <ErrorNotice error={codes.error} onRetry={codes.reload} />
-      {codes.isLoading ? (
-        <Progress label={t('app.loading')} />
-      ) : (
-        <DataTable
-          label={t('esim.codes')}
-          rows={codes.rows}
-          columns={codeColumns((code) => setShown(code.token), false)}
-          keyOf={tokenOf}
-          onOpen={(code) => setShown(code.token)}
-          {...(codes.isMore ? { onEnd: codes.more } : {})}
-          empty={<NoCodes isFiltered={Object.keys(asked).length > 0} onIssue={() => setIssuing(true)} />}
-          footer={codes.isMore ? <Button onClick={codes.more}>{t('ui.more')}</Button> : undefined}
-        />
-      )}
+      <PagedTable
+        query={codes}
+        label={t('esim.codes')}
+        columns={codeColumns((code) => setShown(code.token), false)}
+        keyOf={tokenOf}
+        onOpen={(code) => setShown(code.token)}
+        onEnd={codes.more}
+        empty={<NoCodes isFiltered={Object.keys(asked).length > 0} onIssue={() => setIssuing(true)} />}
+      />
       {open === undefined ? null : <CodeDialog code={open} onClose={() => setShown(undefined)} />}
       {isIssuing ? (
         <IssueCodesDialog
@@ -158,7 +149,7 @@ function Euiccs() {
       label={t('esim.euiccs')}
       columns={columns()}
       keyOf={keyOf}
-      {...(euiccs.more === undefined ? {} : { onEnd: euiccs.more })}
+      onEnd={euiccs.more}
       empty={<EmptyState title={t('esim.euiccs.none')}>{t('esim.euiccs.none.help')}</EmptyState>}
     />
   )
@@ -166,10 +157,9 @@ function Euiccs() {
 
 function columns(): readonly Column<Euicc>[] {
   return [
-    { key: 'eid', title: t('esim.eid'), cell: ({ eid_last4: end }) => `…${end ?? ''}` },
+    { text: 'esim.eid', cell: ({ eid_last4: end }) => `…${end ?? ''}` },
     {
-      key: 'profiles',
-      title: t('esim.profiles'),
+      text: 'esim.profiles',
       cell: ({ profiles = [] }) =>
         profiles.map(({ token = '', imsi_sha256_12: hash = '', state = '' }) => (
           <div key={token}>
@@ -178,13 +168,11 @@ function columns(): readonly Column<Euicc>[] {
         )),
     },
     {
-      key: 'seen',
-      title: t('sims.lastSeen'),
+      text: 'sims.lastSeen',
       cell: ({ last_seen_at: at }) => (at ? <Time at={at} relative /> : t('sims.never')),
     },
     {
-      key: 'locked',
-      title: t('esim.locked'),
+      text: 'esim.locked',
       isWide: true,
       cell: ({ locked_until: until, failures = 0 }) =>
         until ? (

@@ -41,7 +41,7 @@ export function IssueCodesDialog({ onClose, ...target }: CodesFor & { readonly o
   const [order, setOrder] = useState<Order>(EMPTY_ORDER)
   const [life, setLife] = useState('')
   const [confirmation, setConfirmation] = useState('')
-  const [issued, setIssued] = useState<Issued | undefined>(undefined)
+  const [issued, setIssued] = useState<Issued>()
   const isNew = target.batch === '' && target.replaces === '' && target.sim === undefined
   const body: Body = {
     ...targetBody(target),

@@ -9,7 +9,7 @@ const keyOf = (code: Code): string => code.token
 export function Panel({ sim }: { readonly sim: Sim }) {
   const hash = sim.imsi_sha256_12
   const codes = useRows('/v1/esim/codes', { imsi: hash }, { keyOf, on: CODE_EVENTS })
-  const [shown, setShown] = useState<string | undefined>(undefined)
+  const [shown, setShown] = useState<string>()
   const [isIssuing, setIssuing] = useState(false)
   const open = codes.rows.find(({ token }) => token === shown)
   return (

@@ -2,11 +2,13 @@ import {
   type AnswerOf,
   api,
   Button,
+  Closing,
   type Column,
   Copy,
   DataTable,
   Dialog,
   EmptyState,
+  Facts,
   Field,
   FileField,
   FormDialog,
@@ -33,7 +35,7 @@ interface Open {
 /** Accredited servers that deliver eSIMs to phones from a shop. */
 export function Providers() {
   const providers = usePages('/v1/esim/providers', {}, ['esim_provider.*'])
-  const [open, setOpen] = useState<Open | undefined>(undefined)
+  const [open, setOpen] = useState<Open>()
   const close = (): void => {
     setOpen(undefined)
     providers.reload()
@@ -75,22 +77,16 @@ function Opened({
 
 function columns(act: (what: What, provider: Provider) => void): readonly Column<Provider>[] {
   return [
-    { key: 'name', title: t('esim.provider.name'), cell: ({ name }) => name },
+    { text: 'esim.provider.name', of: 'name' },
+    { text: 'esim.provider.way', cell: ({ url }) => (url === '' ? t('esim.provider.by.file') : url) },
     {
-      key: 'way',
-      title: t('esim.provider.way'),
-      cell: ({ url }) => (url === '' ? t('esim.provider.by.file') : url),
-    },
-    {
-      key: 'key',
-      title: t('esim.provider.print'),
+      text: 'esim.provider.print',
       isWide: true,
       cell: ({ order_key_fingerprint: print, order_key_users: users }) =>
         print === null ? '–' : <span title={users.join(', ')}>{print.match(/.{1,4}/g)?.join(' ')}</span>,
     },
     {
-      key: 'do',
-      title: t('esim.cert.do'),
+      text: 'esim.cert.do',
       cell: (provider) => (
         <span class="row-actions">
           {actionsOf(provider).map((what) => (
@@ -163,17 +159,13 @@ function FileDialog({ provider: { id, name, order_key_fingerprint: print }, onCl
 }
 
 function ImportDialog({ provider: { id, name }, onClose }: DialogProps) {
-  const [content, setContent] = useState<File | undefined>(undefined)
-  const [report, setReport] = useState<Report | undefined>(undefined)
+  const [content, setContent] = useState<File>()
+  const [report, setReport] = useState<Report>()
   if (report !== undefined)
     return (
       <Dialog isOpen title={t('esim.provider.import.of', { name })} onClose={onClose}>
         <Imported report={report} />
-        <div class="actions">
-          <Button kind="primary" onClick={onClose}>
-            {t('ui.close')}
-          </Button>
-        </div>
+        <Closing kind="primary" onClose={onClose} />
       </Dialog>
     )
   return (
@@ -205,9 +197,9 @@ function Imported({ report: { imported, replaced, unchanged, failed, rows } }: {
           rows={rows.filter(({ status }) => status === 'error')}
           keyOf={({ line }) => String(line)}
           columns={[
-            { key: 'line', title: t('import.line'), isNumeric: true, cell: ({ line }) => line },
-            { key: 'iccid', title: t('esim.code'), cell: ({ iccid_last4: end }) => `…${end ?? ''}` },
-            { key: 'why', title: t('sims.why'), cell: ({ error }) => <Said>{error ?? ''}</Said> },
+            { text: 'import.line', isNumeric: true, of: 'line' },
+            { text: 'esim.code', cell: ({ iccid_last4: end }) => `…${end ?? ''}` },
+            { text: 'sims.why', cell: ({ error }) => <Said>{error ?? ''}</Said> },
           ]}
         />
       )}
@@ -240,30 +232,26 @@ function OrderDialog({ provider: { id, name }, onClose }: DialogProps) {
 }
 
 function PasswordDialog({ provider: { id, name }, onClose }: DialogProps) {
-  const [made, setMade] = useState<AnswerOf<'POST', '/v1/esim/providers/{id}/password'> | undefined>(
-    undefined,
-  )
+  const [made, setMade] = useState<AnswerOf<'POST', '/v1/esim/providers/{id}/password'>>()
   if (made !== undefined)
     return (
       <Dialog isOpen title={t('esim.provider.password.of', { name })} onClose={onClose}>
         <div class="stack">
           <p>{t('esim.provider.password.once')}</p>
-          <dl class="facts">
-            <dt>{t('esim.provider.password.path')}</dt>
-            <dd>{`${location.origin}${made.path}`}</dd>
-            <dt>{t('esim.provider.password.user')}</dt>
-            <dd>{made.user}</dd>
-            <dt>{t('esim.provider.password')}</dt>
-            <dd>
-              <code>{made.password}</code> <Copy text={made.password} />
-            </dd>
-          </dl>
+          <Facts
+            facts={[
+              [t('esim.provider.password.path'), `${location.origin}${made.path}`],
+              [t('esim.provider.password.user'), made.user],
+              [
+                t('esim.provider.password'),
+                <>
+                  <code>{made.password}</code> <Copy text={made.password} />
+                </>,
+              ],
+            ]}
+          />
         </div>
-        <div class="actions">
-          <Button kind="primary" onClick={onClose}>
-            {t('ui.close')}
-          </Button>
-        </div>
+        <Closing kind="primary" onClose={onClose} />
       </Dialog>
     )
   return (

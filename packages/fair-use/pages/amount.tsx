@@ -1,4 +1,4 @@
-import { Field, numberOf, Select, t } from '@steeple/console/kit'
+import { Field, numberOf, Select } from '@steeple/console/kit'
 import { UNITS, type Unit } from './quota-amount.ts'
 
 /** An amount of data as it is typed. */
@@ -16,21 +16,18 @@ export function AmountFields({
   amount,
   unit,
   onChange,
-  label = t('quota.amount'),
-  help,
+  text = 'quota.amount',
   isFree = false,
 }: Amount & {
   readonly onChange: (part: Partial<Amount>) => void
-  readonly label?: string
-  readonly help?: string
+  readonly text?: string
   /** It may be left out, among other fields. */
   readonly isFree?: boolean
 }) {
   return (
     <div class="pair">
       <Field
-        label={label}
-        {...(help === undefined ? {} : { help })}
+        text={text}
         inputMode="decimal"
         pattern="\d+([.,]\d+)?"
         isRequired={!isFree}

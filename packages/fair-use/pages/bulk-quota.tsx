@@ -43,7 +43,7 @@ function BulkQuotaDialog({
 }) {
   const [wish, setWish] = useState<Wish>(EMPTY_WISH)
   const [left, setLeft] = useState<readonly Sim[]>(sims)
-  const [error, setError] = useState<Problem | undefined>(undefined)
+  const [error, setError] = useState<Problem>()
   const wished = bytesOf(wish)
   // Of a SIM that has no quota yet the list has what this month came to.
   const used = wish.amount === '' ? [] : left.filter(({ usage_bytes: bytes }) => bytes >= wished)

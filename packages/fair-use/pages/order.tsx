@@ -1,4 +1,4 @@
-import { t, useState } from '@steeple/console/kit'
+import { useState } from '@steeple/console/kit'
 import { type Amount, AmountFields, bytesOf } from './amount.tsx'
 import { UNITS, unitOf } from './quota-amount.ts'
 
@@ -14,7 +14,5 @@ export function Panel({
     setTyped(next)
     onMore({ quota_bytes: next.amount === '' ? undefined : bytesOf(next) })
   }
-  return (
-    <AmountFields {...typed} label={t('order.quota')} help={t('order.quota.help')} isFree onChange={set} />
-  )
+  return <AmountFields {...typed} text="order.quota" isFree onChange={set} />
 }

@@ -107,7 +107,7 @@ function Tight({ usage: { total_bytes: used, period, added_bytes: added }, wish 
 
 /** Asks once before an amount that is a hundred times more or less than the one before: the unit may be the wrong one. */
 function useJump(before: number | null, now: number) {
-  const [asked, setAsked] = useState<number | undefined>(undefined)
+  const [asked, setAsked] = useState<number>()
   const jump = jumpOf(before, now)
   const isAsked = jump !== undefined && asked === now
   const values = { now: bytesText(now), before: bytesText(before ?? 0) }

@@ -28,7 +28,7 @@ const LOOK_MS = 15_000
 export function Panel({ sim }: { readonly sim: Sim }) {
   const path = { imsi: sim.imsi_sha256_12 }
   const read = useQuery('/v1/sims/{imsi}/usage', { path }, { on: ['quota.*', 'sim.*'], everyMs: LOOK_MS })
-  const [open, setOpen] = useState<'set' | 'add' | undefined>(undefined)
+  const [open, setOpen] = useState<'set' | 'add'>()
   const { data: usage, error } = read
   const isLive = sim.state !== 'revoked'
   const close = (): void => setOpen(undefined)

@@ -26,7 +26,7 @@ export function UsageBars({ steps, length, label, when }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const shown = useRef(steps)
   const plot = useRef<uPlot | undefined>(undefined)
-  const [pointed, setPointed] = useState<number | undefined>(undefined)
+  const [pointed, setPointed] = useState<number>()
   shown.current = steps
   useEffect(() => {
     const { current: place } = box

@@ -109,10 +109,7 @@ function Report({ usage, sort }: { readonly usage: Usage; readonly sort: (typeof
               <DataTable
                 label={t('usage.apns')}
                 rows={apns}
-                columns={[
-                  { key: 'apn', title: t('sessions.apn'), cell: ({ apn }: Apn) => apn },
-                  ...amounts(),
-                ]}
+                columns={[{ text: 'sessions.apn', cell: ({ apn }: Apn) => apn }, ...amounts()]}
                 keyOf={({ apn }: Apn) => apn}
               />
             </section>
@@ -153,20 +150,17 @@ function Totals({ usage }: { readonly usage: Usage }) {
 function simColumns(total: number): readonly Column<Sim>[] {
   return [
     {
-      key: 'sim',
-      title: t('sessions.sim'),
+      text: 'sessions.sim',
       cell: ({ imsi_sha256_12: hash, label }) => <SubscriberName hash={hash} label={label} />,
     },
     ...amounts<Sim>(true),
     {
-      key: 'share',
-      title: t('usage.share'),
+      text: 'usage.share',
       isWide: true,
       cell: ({ total_bytes: bytes }) => <Share of={total} bytes={bytes} />,
     },
     {
-      key: 'hash',
-      title: t('sims.hash'),
+      text: 'sims.hash',
       isWide: true,
       isTight: true,
       cell: ({ imsi_sha256_12: hash }) => <code>{hash}</code>,

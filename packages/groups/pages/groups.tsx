@@ -3,6 +3,8 @@ import {
   api,
   Button,
   Checkbox,
+  Checkboxes,
+  Closing,
   type Column,
   Copy,
   choices,
@@ -66,9 +68,9 @@ export function Panel() {
 function Groups() {
   const groups = useQuery('/v1/groups', { query: { limit: 200 } }, { on: CHANGES })
   const boxes = useQuery('/v1/desired-state', { query: { limit: 500 } }, { on: CHANGES, everyMs: LOOK_MS })
-  const [open, setOpen] = useState<Group | 'new' | undefined>(undefined)
-  const [box, setBox] = useState<string | undefined>(undefined)
-  const [inviting, setInviting] = useState<string | undefined>(undefined)
+  const [open, setOpen] = useState<Group | 'new'>()
+  const [box, setBox] = useState<string>()
+  const [inviting, setInviting] = useState<string>()
   const rows = groups.data?.groups ?? []
   const all = boxes.data?.boxes ?? []
   if (groups.error !== undefined) return <ErrorNotice error={groups.error} onRetry={groups.reload} />
@@ -118,9 +120,7 @@ function Groups() {
       {shown === undefined ? null : (
         <Dialog isOpen title={shown.name} onClose={() => setBox(undefined)}>
           <PartList parts={shown.parts} />
-          <div class="actions">
-            <Button onClick={() => setBox(undefined)}>{t('ui.close')}</Button>
-          </div>
+          <Closing onClose={() => setBox(undefined)} />
         </Dialog>
       )}
     </section>
@@ -133,21 +133,11 @@ function groupColumns(
   onChange: () => void,
 ): readonly Column<Group>[] {
   return [
-    {
-      key: 'name',
-      title: t('groups.name'),
-      cell: ({ name }) => name,
-      compare: (a, b) => a.name.localeCompare(b.name),
-    },
-    { key: 'boxes', title: t('groups.boxes'), isNumeric: true, cell: ({ boxes }) => boxes },
-    { key: 'parts', title: t('groups.parts'), cell: ({ state }) => partWords(Object.keys(state)) },
-    { key: 'rank', title: t('groups.rank'), isNumeric: true, isWide: true, cell: ({ rank }) => rank },
-    {
-      key: 'changed',
-      title: t('groups.changed'),
-      isWide: true,
-      cell: ({ updated_at: at }) => <Time at={at} />,
-    },
+    { text: 'groups.name', of: 'name', isSortable: true },
+    { text: 'groups.boxes', isNumeric: true, of: 'boxes' },
+    { text: 'groups.parts', cell: ({ state }) => partWords(Object.keys(state)) },
+    { text: 'groups.rank', isNumeric: true, isWide: true, of: 'rank' },
+    { text: 'groups.changed', isWide: true, of: 'updated_at', as: 'moment' },
     {
       key: 'do',
       title: '',
@@ -161,15 +151,13 @@ function groupColumns(
               {t('groups.invite')}
             </Button>{' '}
             <DialogButton
-              button={{ kind: 'quiet', children: t('groups.remove') }}
+              text="groups.remove"
               title={group.name}
-              confirm={t('groups.remove')}
+              button={{ kind: 'quiet' }}
               act={() => api.delete('/v1/groups/{name}', { path: { name: group.name } })}
               done={t('groups.removed')}
               onDone={onChange}
-            >
-              <p>{t('groups.remove.what')}</p>
-            </DialogButton>
+            />
           </>
         ) : null,
     },
@@ -183,30 +171,25 @@ function partWords(parts: readonly string[]): string {
 function boxColumns(open: (id: string) => void): readonly Column<Box>[] {
   return [
     {
-      key: 'box',
-      title: t('groups.box'),
+      text: 'groups.box',
       cell: ({ node_id, name }) => (
         <Button kind="quiet" onClick={() => open(node_id)}>
           {name}
         </Button>
       ),
-      compare: (a, b) => a.name.localeCompare(b.name),
+      of: 'name',
+      isSortable: true,
     },
     {
-      key: 'how',
-      title: t('groups.how'),
+      text: 'groups.how',
       cell: ({ standing }) => (
         <Lamp tone={TONES[standing] ?? 'none'} label={word('groups.standing', standing)} />
       ),
-      compare: (a, b) => a.standing.localeCompare(b.standing),
+      of: 'standing',
+      isSortable: true,
     },
-    { key: 'groups', title: t('groups.title'), isWide: true, cell: ({ groups }) => groups.join(', ') || '–' },
-    {
-      key: 'told',
-      title: t('groups.told'),
-      isWide: true,
-      cell: ({ told_at: at }) => (at === null ? '–' : <Time at={at} />),
-    },
+    { text: 'groups.title', isWide: true, cell: ({ groups }) => groups.join(', ') || '–' },
+    { text: 'groups.told', isWide: true, of: 'told_at', as: 'moment' },
   ]
 }
 
@@ -263,26 +246,19 @@ function GroupDialog({ group, boxes, onDone, onClose }: GroupDialogProps) {
           body: { members, state: state ?? {}, rank: group?.rank ?? 0 },
         })
       }
-      done={() => t('groups.saved')}
+      done={t('groups.saved')}
       onDone={onDone}
       onClose={onClose}
     >
       {group === undefined ? <Field text="groups.name" value={name} onInput={setName} /> : null}
       <Checkbox text="groups.all" isChecked={isAll} onChange={setAll} />
-      {isAll
-        ? null
-        : boxes.map(({ node_id, name: box }) => (
-            <Checkbox
-              key={node_id}
-              label={box}
-              isChecked={nodes.has(node_id)}
-              onChange={(isChosen) =>
-                setNodes(
-                  new Set([...[...nodes].filter((id) => id !== node_id), ...(isChosen ? [node_id] : [])]),
-                )
-              }
-            />
-          ))}
+      {isAll ? null : (
+        <Checkboxes
+          options={boxes.map(({ node_id: value, name: label }) => ({ value, label }))}
+          chosen={nodes}
+          onChange={setNodes}
+        />
+      )}
       <Field
         text="groups.state"
         name="state"
@@ -304,19 +280,19 @@ interface InviteProps {
 /** Asks who is invited; then shows the token of each box, once. */
 function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: InviteProps) {
   const [name, setName] = useState('')
-  const [roles, setRoles] = useState<readonly (typeof ROLES)[number][]>(['viewer'])
+  const [roles, setRoles] = useState<ReadonlySet<string>>(new Set(['viewer']))
   const [life, setLife] = useState<string>('7d')
-  const [made, setMade] = useState<AnswerOf<'POST', '/v1/groups/{name}/invitations'> | undefined>(undefined)
+  const [made, setMade] = useState<AnswerOf<'POST', '/v1/groups/{name}/invitations'>>()
   if (made !== undefined) return <Tokens made={made} onClose={onClose} />
   return (
     <FormDialog
       text="groups.invite"
       values={{ name: group }}
-      isDisabled={name === '' || roles.length === 0}
+      isDisabled={name === '' || roles.size === 0}
       act={() =>
         api.post('/v1/groups/{name}/invitations', {
           path: { name: group },
-          body: { name, roles: [...roles], expires_in: life },
+          body: { name, roles: ROLES.filter((role) => roles.has(role)), expires_in: life },
         })
       }
       onDone={(answer) => {
@@ -329,9 +305,10 @@ function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: 
         <p key={person}>
           {person} (<Time at={at} />){' '}
           <DialogButton
-            button={{ kind: 'quiet', children: t('groups.remove') }}
+            text="groups.remove"
             title={person}
-            confirm={t('groups.remove')}
+            what=""
+            button={{ kind: 'quiet' }}
             act={() =>
               api.delete('/v1/groups/{name}/invitations/{person}', { path: { name: group, person } })
             }
@@ -341,19 +318,12 @@ function InviteDialog({ group: { name: group, invitations }, onDone, onClose }: 
         </p>
       ))}
       <Field text="groups.invite.person" value={name} onInput={setName} />
-      <fieldset>
-        <legend>{t('groups.invite.roles')}</legend>
-        {ROLES.map((role) => (
-          <Checkbox
-            key={role}
-            label={word('people.role', role)}
-            isChecked={roles.includes(role)}
-            onChange={(isChosen) =>
-              setRoles(ROLES.filter((one) => (one === role ? isChosen : roles.includes(one))))
-            }
-          />
-        ))}
-      </fieldset>
+      <Checkboxes
+        legend={t('groups.invite.roles')}
+        options={choices('people.role', ROLES)}
+        chosen={roles}
+        onChange={setRoles}
+      />
       <Select
         text="groups.invite.life"
         value={life}
@@ -380,9 +350,7 @@ function Tokens({ made: { name, boxes }, onClose }: TokensProps) {
           </li>
         ))}
       </ul>
-      <div class="actions">
-        <Button onClick={onClose}>{t('ui.close')}</Button>
-      </div>
+      <Closing onClose={onClose} />
     </Dialog>
   )
 }
@@ -428,25 +396,15 @@ interface PermitProps {
   readonly onClose: () => void
 }
 
-function PermitDialog({ permitted, onDone, onClose }: PermitProps) {
+function PermitDialog({ permitted, ...dialog }: PermitProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(permitted))
   return (
     <FormDialog
+      {...dialog}
       text="groups.permit"
       act={() => api.put('/v1/steering', { body: { permitted: PARTS.filter((part) => chosen.has(part)) } })}
-      onDone={onDone}
-      onClose={onClose}
     >
-      {PARTS.map((part) => (
-        <Checkbox
-          key={part}
-          label={word('groups.part', part)}
-          isChecked={chosen.has(part)}
-          onChange={(isChosen) =>
-            setChosen(new Set([...[...chosen].filter((one) => one !== part), ...(isChosen ? [part] : [])]))
-          }
-        />
-      ))}
+      <Checkboxes options={choices('groups.part', PARTS)} chosen={chosen} onChange={setChosen} />
     </FormDialog>
   )
 }

@@ -129,21 +129,11 @@ interface Doing extends KnownProps {
 
 function buildColumns(doing: Doing): readonly Column<Build>[] {
   return [
-    { key: 'version', title: t('software.version'), cell: ({ version, arch }) => `${version} · ${arch}` },
-    { key: 'build', title: t('software.build'), isWide: true, cell: ({ build }) => <code>{build}</code> },
-    {
-      key: 'made',
-      title: t('software.made'),
-      isWide: true,
-      cell: ({ made_at: at }) => <Time at={at} />,
-      compare: (a, b) => a.made_at.localeCompare(b.made_at),
-    },
-    { key: 'state', title: t('software.state'), cell: (build) => stateOf(build, doing.software) },
-    {
-      key: 'do',
-      title: '',
-      cell: (build) => (may('admin') ? <Actions build={build} {...doing} /> : null),
-    },
+    { text: 'software.version', cell: ({ version, arch }) => `${version} · ${arch}` },
+    { text: 'software.build', isWide: true, cell: ({ build }) => <code>{build}</code> },
+    { text: 'software.made', isWide: true, of: 'made_at', as: 'moment', isSortable: true },
+    { text: 'software.state', cell: (build) => stateOf(build, doing.software) },
+    { key: 'do', title: '', cell: (build) => (may('admin') ? <Actions build={build} {...doing} /> : null) },
   ]
 }
 

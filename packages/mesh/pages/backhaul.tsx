@@ -8,7 +8,6 @@ import {
   locale,
   Notice,
   Progress,
-  Time,
   t,
   useQuery,
 } from '@steeple/console/kit'
@@ -72,31 +71,11 @@ function BackhaulOfCap({ month, cap }: { readonly month: Month; readonly cap: nu
 
 function columns(): readonly Column<Month>[] {
   return [
-    { key: 'month', title: t('mesh.backhaul.month'), cell: ({ month }) => monthText(month) },
-    {
-      key: 'down',
-      title: t('mesh.backhaul.received'),
-      isNumeric: true,
-      cell: ({ received_bytes: bytes }) => <Bytes value={bytes} />,
-    },
-    {
-      key: 'up',
-      title: t('mesh.backhaul.sent'),
-      isNumeric: true,
-      cell: ({ sent_bytes: bytes }) => <Bytes value={bytes} />,
-    },
-    {
-      key: 'all',
-      title: t('mesh.backhaul.all'),
-      isNumeric: true,
-      cell: ({ total_bytes: bytes }) => <Bytes value={bytes} />,
-    },
-    {
-      key: 'since',
-      title: t('mesh.backhaul.since'),
-      isWide: true,
-      cell: ({ from }) => <Time at={from} dateOnly />,
-    },
+    { text: 'mesh.backhaul.month', cell: ({ month }) => monthText(month) },
+    { text: 'mesh.backhaul.received', of: 'received_bytes', as: 'bytes' },
+    { text: 'mesh.backhaul.sent', of: 'sent_bytes', as: 'bytes' },
+    { text: 'mesh.backhaul.all', of: 'total_bytes', as: 'bytes' },
+    { text: 'mesh.backhaul.since', isWide: true, of: 'from', as: 'day' },
   ]
 }
 

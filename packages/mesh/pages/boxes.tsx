@@ -84,7 +84,7 @@ export function Boxes({
   readonly onChange: () => void
 }) {
   const { nodes, error, reload } = useNodes()
-  const [leaving, setLeaving] = useState<Member | undefined>(undefined)
+  const [leaving, setLeaving] = useState<Member>()
   const byId = new Map(nodes.map((node) => [node.node_id, node]))
   const boxes = members.members.map((member): Box => ({ ...member, node: byId.get(member.node_id) }))
   const [text, wanted] = [filter('box').toLowerCase(), filter('is')]
@@ -104,9 +104,8 @@ export function Boxes({
         label={title}
         rows={shown}
         columns={[
-          ...nameColumns(nodeId),
-          ...(isRoot ? HEARD : []),
-          ...placeColumns(isRoot),
+          nameColumn(nodeId),
+          ...(isRoot ? [...HEARD, ADDRESS] : [ADDRESS, JOINED]),
           ...(canPutOut ? [outColumn(nodeId, setLeaving)] : []),
         ]}
         keyOf={({ node_id: id }) => id}
@@ -176,82 +175,62 @@ function Narrow({ boxes, isRoot }: { readonly boxes: readonly Box[]; readonly is
   )
 }
 
-function nameColumns(nodeId: string | undefined): readonly Column<Box>[] {
-  return [
-    {
-      key: 'name',
-      title: t('mesh.link.name'),
-      cell: ({ name, node_id: id, is_root: isRoot }) => {
-        const what = [isRoot ? t('mesh.member.root') : '', id === nodeId ? t('mesh.member.this') : '']
-        const text = what.filter((one) => one !== '').join(', ')
-        return (
-          <>
-            {name} {text === '' ? null : <span class="fine">{text}</span>}
-          </>
-        )
-      },
-      compare: (a, b) => a.name.localeCompare(b.name),
+function nameColumn(nodeId: string | undefined): Column<Box> {
+  return {
+    text: 'mesh.link.name',
+    of: 'name',
+    isSortable: true,
+    cell: ({ name, node_id: id, is_root: isRoot }) => {
+      const what = [isRoot ? t('mesh.member.root') : '', id === nodeId ? t('mesh.member.this') : '']
+      const text = what.filter((one) => one !== '').join(', ')
+      return (
+        <>
+          {name} {text === '' ? null : <span class="fine">{text}</span>}
+        </>
+      )
     },
-  ]
+  }
 }
 
 /** What heartbeats tell. */
 const HEARD: readonly Column<Box>[] = [
   {
-    key: 'state',
-    get title() {
-      return t('mesh.link.state')
-    },
+    text: 'mesh.link.state',
     cell: (box) => (
       <Lamp tone={TONES[stateOf(box)]} label={outageOf(box) || word('mesh.box.state', stateOf(box))} />
     ),
     compare: (a, b) => STATES.indexOf(stateOf(a)) - STATES.indexOf(stateOf(b)),
   },
   {
-    key: 'channel',
-    get title() {
-      return t('mesh.box.channel')
-    },
+    text: 'mesh.box.channel',
     isWide: true,
     cell: ({ node }) => node?.channel ?? '–',
     compare: (a, b) => (a.node?.channel ?? '').localeCompare(b.node?.channel ?? ''),
   },
-  numberColumn('phones', 'mesh.box.phonesOn', ({ node }) => node?.phones),
-  numberColumn('sims', 'mesh.box.simsHere', ({ node }) => node?.sims),
+  numberColumn('mesh.box.phonesOn', ({ node }) => node?.phones),
+  numberColumn('mesh.box.simsHere', ({ node }) => node?.sims),
   {
-    key: 'today',
-    get title() {
-      return t('mesh.box.today')
-    },
+    text: 'mesh.box.today',
     isNumeric: true,
     isDownFirst: true,
     cell: ({ node }) => (typeof node?.octets_today === 'number' ? <Bytes value={node.octets_today} /> : '–'),
     compare: (a, b) => (a.node?.octets_today ?? -1) - (b.node?.octets_today ?? -1),
   },
-  numberColumn('backlog', 'mesh.box.backlog', ({ node }) => node?.backlog, true),
+  numberColumn('mesh.box.backlog', ({ node }) => node?.backlog, true),
   {
-    key: 'version',
-    get title() {
-      return t('mesh.box.version')
-    },
+    text: 'mesh.box.version',
     isWide: true,
     cell: ({ node }) => node?.version ?? '–',
     compare: (a, b) => (a.node?.version ?? '').localeCompare(b.node?.version ?? ''),
   },
   {
-    key: 'clock',
-    get title() {
-      return t('mesh.box.clock')
-    },
+    text: 'mesh.box.clock',
     isWide: true,
     cell: ({ node }) => clockCell(node?.clock_offset_s ?? null),
     compare: (a, b) => Math.abs(a.node?.clock_offset_s ?? 0) - Math.abs(b.node?.clock_offset_s ?? 0),
   },
   {
-    key: 'seen',
-    get title() {
-      return t('mesh.box.seen')
-    },
+    text: 'mesh.box.seen',
     cell: ({ node }) => (node === undefined ? '–' : <Time at={node.last_seen} relative />),
     compare: (a, b) => (a.node?.last_seen ?? '').localeCompare(b.node?.last_seen ?? ''),
   },
@@ -270,49 +249,30 @@ function clockCell(offsetS: number | null) {
 }
 
 function numberColumn(
-  key: string,
-  title: string,
+  text: string,
   of: (box: Box) => number | null | undefined,
   isWide = false,
 ): Column<Box> {
   return {
-    key,
-    get title() {
-      return t(title)
-    },
-    isNumeric: true,
-    isDownFirst: true,
-    isWide,
+    ...{ text, isNumeric: true, isDownFirst: true, isWide },
     cell: (box) => of(box)?.toLocaleString() ?? '–',
     compare: (a, b) => (of(a) ?? -1) - (of(b) ?? -1),
   }
 }
 
 /** Where a box is in the mesh; since when, where nothing else is known of it. */
-function placeColumns(isRoot: boolean): readonly Column<Box>[] {
-  const address: Column<Box> = {
-    key: 'address',
-    title: t('mesh.link.address'),
-    isWide: true,
-    cell: (member) => member.overlay_address,
-  }
-  if (isRoot) return [address]
-  return [
-    address,
-    {
-      key: 'joined',
-      title: t('mesh.member.joined'),
-      isWide: true,
-      cell: (member) => <Time at={member.joined_at} />,
-      compare: (a, b) => a.joined_at.localeCompare(b.joined_at),
-    },
-  ]
+const ADDRESS: Column<Box> = { text: 'mesh.link.address', isWide: true, of: 'overlay_address' }
+const JOINED: Column<Box> = {
+  text: 'mesh.member.joined',
+  isWide: true,
+  of: 'joined_at',
+  as: 'moment',
+  isSortable: true,
 }
 
 function outColumn(nodeId: string | undefined, onOut: (member: Member) => void): Column<Box> {
   return {
-    key: 'out',
-    title: t('mesh.member.change'),
+    text: 'mesh.member.change',
     cell: (member) =>
       member.node_id === nodeId ? (
         ''

@@ -27,7 +27,7 @@ const MOST_NAMED = 5
 /** At the root: finds a SIM, whichever box it is of. */
 export function FindSim({ members }: { readonly members: MeshMembers }) {
   const [text, setText] = useState('')
-  const [found, setFound] = useState<Found | undefined>(undefined)
+  const [found, setFound] = useState<Found>()
   if (!may('operator')) return null
   return (
     <section class="card stack" aria-labelledby="mesh-find">
@@ -73,25 +73,17 @@ function Results({ found, members }: { readonly found: Found; readonly members: 
           keyOf={(sim) => `${sim.node_id} ${sim.imsi_sha256_12}`}
           columns={[
             {
-              key: 'sim',
-              title: t('mesh.find.sim'),
+              text: 'mesh.find.sim',
               cell: (sim) => <SimLink sim={sim} place={places.get(sim.node_id) ?? null} />,
               compare: (a, b) => (a.label ?? '').localeCompare(b.label ?? ''),
             },
+            { text: 'mesh.find.box', of: 'box', isSortable: true },
             {
-              key: 'box',
-              title: t('mesh.find.box'),
-              cell: ({ box }) => box,
-              compare: (a, b) => a.box.localeCompare(b.box),
-            },
-            {
-              key: 'state',
-              title: t('mesh.link.state'),
+              text: 'mesh.link.state',
               cell: ({ state }) => <Lamp tone={TONES[state] ?? 'none'} label={word('sims.state', state)} />,
             },
             {
-              key: 'card',
-              title: t('mesh.find.card'),
+              text: 'mesh.find.card',
               isWide: true,
               cell: ({ iccid_last4: end }) => (end === null ? '–' : `…${end}`),
             },

@@ -5,6 +5,7 @@ import {
   Bytes,
   Card,
   Checkbox,
+  Closing,
   type Column,
   Copy,
   DataTable,
@@ -13,6 +14,7 @@ import {
   durationText,
   EmptyState,
   ErrorNotice,
+  Facts,
   Field,
   Form,
   filter,
@@ -23,7 +25,7 @@ import {
   Panels,
   Said,
   t,
-  toast,
+  toggled,
   useAction,
   useQuery,
   useState,
@@ -43,7 +45,7 @@ const CHANGES = ['peer.*', 'mesh.*', 'node.*', 'policy.*', 'config.*'] as const
 
 /** The other boxes: who belongs to this one's mesh, the links to them, and how one comes and goes. */
 export function Page() {
-  const [chosen, setChosen] = useState<string | undefined>(undefined)
+  const [chosen, setChosen] = useState<string>()
   const status = useQuery('/v1/status')
   const peers = useQuery('/v1/peers', { query: { limit: 500 } }, { on: CHANGES, everyMs: LOOK_MS })
   const members = useQuery(
@@ -113,11 +115,9 @@ function Suggested({ peers }: { readonly peers: readonly Peer[] }) {
 }
 
 function Suggestion({ peer }: { readonly peer: Peer }) {
-  const accept = useAction(() => api.post('/v1/peers/{id}/accept', { path: { id: peer.id } }))
-  const go = async (): Promise<void> => {
-    const result = await accept.run()
-    if (result?.ok === true) toast({ text: t('mesh.accepted', { name: peer.name }) })
-  }
+  const accept = useAction(() => api.post('/v1/peers/{id}/accept', { path: { id: peer.id } }), {
+    done: t('mesh.accepted', { name: peer.name }),
+  })
   return (
     <article class="card" aria-label={peer.name}>
       <h3>{peer.name}</h3>
@@ -128,7 +128,7 @@ function Suggestion({ peer }: { readonly peer: Peer }) {
       </p>
       <ErrorNotice error={accept.error} />
       {may('operator') ? (
-        <Button kind="primary" isBusy={accept.isBusy} onClick={() => void go()}>
+        <Button kind="primary" isBusy={accept.isBusy} onClick={() => void accept.run()}>
           {t('mesh.accept')}
         </Button>
       ) : null}
@@ -195,46 +195,41 @@ function approved(peer: Peer | undefined) {
 function columns(onOpen: (id: string) => void): readonly Column<Peer>[] {
   return [
     {
-      key: 'name',
-      title: t('mesh.link.name'),
+      text: 'mesh.link.name',
       cell: ({ id, name }) => (
         <Button kind="quiet" onClick={() => onOpen(id)}>
           {name}
         </Button>
       ),
-      compare: (a, b) => a.name.localeCompare(b.name),
+      of: 'name',
+      isSortable: true,
     },
     {
-      key: 'state',
-      title: t('mesh.link.state'),
+      text: 'mesh.link.state',
       cell: ({ state }) => <Lamp tone={peerTone(state)} label={word('mesh.state', state)} />,
-      compare: (a, b) => a.state.localeCompare(b.state),
+      of: 'state',
+      isSortable: true,
     },
     {
-      key: 'routes',
-      title: t('mesh.link.waiting'),
+      text: 'mesh.link.waiting',
       cell: (peer) => {
         const { length: count } = unapproved(peer)
         return count === 0 ? '–' : <strong>{t('mesh.link.toApprove', { count })}</strong>
       },
     },
     {
-      key: 'handshake',
-      title: t('mesh.link.handshake'),
+      text: 'mesh.link.handshake',
       isWide: true,
-      cell: ({ handshake_age_s: age }) =>
-        age === null ? t('mesh.never') : t('mesh.ago', { time: durationText(age * 1_000) }),
+      cell: handshakeText,
     },
     {
-      key: 'rtt',
-      title: t('mesh.link.rtt'),
+      text: 'mesh.link.rtt',
       isNumeric: true,
       isWide: true,
       cell: ({ rtt_ms: ms }) => (typeof ms === 'number' ? `${Math.round(ms)} ms` : '–'),
     },
     {
-      key: 'bytes',
-      title: t('mesh.link.bytes'),
+      text: 'mesh.link.bytes',
       isNumeric: true,
       isWide: true,
       cell: ({ rx_bytes: rx = 0, tx_bytes: tx = 0 }) => (
@@ -244,6 +239,10 @@ function columns(onOpen: (id: string) => void): readonly Column<Peer>[] {
       ),
     },
   ]
+}
+
+function handshakeText({ handshake_age_s: age }: Peer): string {
+  return age === null ? t('mesh.never') : t('mesh.ago', { time: durationText(age * 1_000) })
 }
 
 interface PeerProps {
@@ -261,33 +260,26 @@ function PeerDialog({ peer, onClose, onChange }: PeerProps) {
         <Lamp tone={peerTone(peer.state)} label={word('mesh.state', peer.state)} />{' '}
         <Said>{peer.reason ?? ''}</Said>
       </p>
-      <dl class="facts">
-        <dt>{t('mesh.link.source')}</dt>
-        <dd>{word('mesh.source', peer.source)}</dd>
-        <dt>{t('mesh.link.endpoint')}</dt>
-        <dd>{peer.endpoint ?? peer.last_endpoint ?? t('mesh.link.comes')}</dd>
-        <dt>{t('mesh.link.address')}</dt>
-        <dd>{peer.address ?? '–'}</dd>
-        <dt>{t('mesh.link.handshake')}</dt>
-        <dd>
-          {peer.handshake_age_s === null
-            ? t('mesh.never')
-            : t('mesh.ago', { time: durationText(peer.handshake_age_s * 1_000) })}
-        </dd>
-        <dt>{t('mesh.key')}</dt>
-        <dd>
-          <code>{peer.public_key ?? '–'}</code>
-          {typeof peer.public_key === 'string' ? <Copy text={peer.public_key} /> : null}
-        </dd>
-        <dt>{t('mesh.link.serving')}</dt>
-        <dd>{(peer.serving ?? []).join(', ') || '–'}</dd>
-      </dl>
+      <Facts
+        facts={[
+          [t('mesh.link.source'), word('mesh.source', peer.source)],
+          [t('mesh.link.endpoint'), peer.endpoint ?? peer.last_endpoint ?? t('mesh.link.comes')],
+          [t('mesh.link.address'), peer.address ?? '–'],
+          [t('mesh.link.handshake'), handshakeText(peer)],
+          [
+            t('mesh.key'),
+            <>
+              <code>{peer.public_key ?? '–'}</code>
+              {typeof peer.public_key === 'string' ? <Copy text={peer.public_key} /> : null}
+            </>,
+          ],
+          [t('mesh.link.serving'), (peer.serving ?? []).join(', ') || '–'],
+        ]}
+      />
       <Routes peer={peer} onChange={onChange} />
       {may('operator') && peer.source === 'static' ? <NextKeyForm peer={peer} onChange={onChange} /> : null}
       {may('operator') ? <Remove peer={peer} onClose={onClose} onChange={onChange} /> : null}
-      <div class="actions">
-        <Button onClick={onClose}>{t('ui.close')}</Button>
-      </div>
+      <Closing onClose={onClose} />
     </Dialog>
   )
 }
@@ -296,24 +288,14 @@ function Routes({ peer, onChange }: Omit<PeerProps, 'onClose'>) {
   const { advertised = [], approved = [] } = peer
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(approved))
   const policy = useQuery('/v1/policy', {}, { on: ['policy.*'] })
-  const approve = useAction((routes: readonly string[]) =>
-    api.post('/v1/peers/{id}/approve', { path: { id: peer.id }, body: { routes } }),
+  const approve = useAction(
+    (routes: readonly string[]) =>
+      api.post('/v1/peers/{id}/approve', { path: { id: peer.id }, body: { routes } }),
+    { done: t('mesh.routes.approved', { name: peer.name }), onDone: onChange },
   )
   const all = [...new Set([...advertised, ...approved])]
   const isForbidden = policy.data?.mesh.allow_route_advertise === false
   const isChanged = chosen.size !== approved.length || approved.some((route) => !chosen.has(route))
-  const save = async (): Promise<void> => {
-    const result = await approve.run([...chosen])
-    if (result?.ok !== true) return
-    toast({ text: t('mesh.routes.approved', { name: peer.name }) })
-    onChange()
-  }
-  const tick = (route: string, isTicked: boolean): void => {
-    const next = new Set(chosen)
-    if (isTicked) next.add(route)
-    else next.delete(route)
-    setChosen(next)
-  }
   return (
     <section class="stack" aria-labelledby="mesh-routes">
       <h3 id="mesh-routes">{t('mesh.routes')}</h3>
@@ -330,13 +312,18 @@ function Routes({ peer, onChange }: Omit<PeerProps, 'onClose'>) {
           help={t(advertised.includes(route) ? 'mesh.route.advertised' : 'mesh.route.gone')}
           isChecked={chosen.has(route)}
           isDisabled={!may('operator')}
-          onChange={(isTicked) => tick(route, isTicked)}
+          onChange={() => setChosen(toggled(chosen, route))}
         />
       ))}
       <ErrorNotice error={approve.error} />
       {may('operator') && all.length > 0 ? (
         <div>
-          <Button kind="primary" isDisabled={!isChanged} isBusy={approve.isBusy} onClick={() => void save()}>
+          <Button
+            kind="primary"
+            isDisabled={!isChanged}
+            isBusy={approve.isBusy}
+            onClick={() => void approve.run([...chosen])}
+          >
             {t('mesh.routes.approve')}
           </Button>
         </div>
@@ -348,14 +335,13 @@ function Routes({ peer, onChange }: Omit<PeerProps, 'onClose'>) {
 /** Takes a link away, after a second press that says what it costs. */
 function Remove({ peer, onClose, onChange }: PeerProps) {
   const [isAsked, setAsked] = useState(false)
-  const remove = useAction(() => api.delete('/v1/peers/{id}', { path: { id: peer.id } }))
-  const go = async (): Promise<void> => {
-    const result = await remove.run()
-    if (result?.ok !== true) return
-    toast({ text: t('mesh.removed', { name: peer.name }) })
-    onChange()
-    onClose()
-  }
+  const remove = useAction(() => api.delete('/v1/peers/{id}', { path: { id: peer.id } }), {
+    done: t('mesh.removed', { name: peer.name }),
+    onDone: () => {
+      onChange()
+      onClose()
+    },
+  })
   if (!isAsked)
     return (
       <div class="apart">
@@ -368,7 +354,7 @@ function Remove({ peer, onClose, onChange }: PeerProps) {
       <ErrorNotice error={remove.error} />
       <div class="actions">
         <Button onClick={() => setAsked(false)}>{t('ui.cancel')}</Button>
-        <Button kind="danger" isBusy={remove.isBusy} onClick={() => void go()}>
+        <Button kind="danger" isBusy={remove.isBusy} onClick={() => void remove.run()}>
           {t('mesh.remove.confirm', { name: peer.name })}
         </Button>
       </div>

@@ -4,10 +4,12 @@ import {
   Button,
   Card,
   Checkbox,
+  Closing,
   Copy,
   Dialog,
   durationText,
   ErrorNotice,
+  Facts,
   Field,
   FormDialog,
   may,
@@ -18,6 +20,7 @@ import {
   useEffect,
   useQuery,
   useState,
+  useTyped,
 } from '@steeple/console/kit'
 import { LeaveDialog } from './leave-dialog.tsx'
 import type { MeshMembers } from './peer-facts.ts'
@@ -50,8 +53,8 @@ type Joined = AnswerOf<'POST', '/v1/mesh/join'>
 function JoinDialog({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
   const [pasted, setPasted] = useState('')
   const [name, setName] = useState('')
-  const [wrong, setWrong] = useState<string | undefined>(undefined)
-  const [joined, setJoined] = useState<Joined | undefined>(undefined)
+  const [wrong, setWrong] = useState<string>()
+  const [joined, setJoined] = useState<Joined>()
   const join = async () => {
     const invited = invitedFrom(pasted)
     setWrong(invited === undefined ? t('mesh.join.wrong') : undefined)
@@ -83,11 +86,7 @@ function Welcome({ joined, onClose }: { readonly joined: Joined; readonly onClos
       <p>{t('mesh.words')}</p>
       <p class="compared">{joined.ca_words}</p>
       <p>{t('mesh.joined.listener')}</p>
-      <div class="actions">
-        <Button kind="primary" onClick={onClose}>
-          {t('ui.close')}
-        </Button>
-      </div>
+      <Closing kind="primary" onClose={onClose} />
     </Dialog>
   )
 }
@@ -97,7 +96,7 @@ type Invitation = AnswerOf<'POST', '/v1/mesh/invite'>
 /** Invites another box: a token that works once and is shown once. */
 function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('')
-  const [made, setMade] = useState<Invitation | undefined>(undefined)
+  const [made, setMade] = useState<Invitation>()
   if (made !== undefined)
     return (
       <Dialog isOpen title={t('mesh.do.invite')} onClose={onClose} isFirm>
@@ -160,11 +159,10 @@ function useCountdown(until: string): number {
 }
 
 const FIELDS = ['name', 'endpoint', 'key', 'routes'] as const
-const EMPTY = { name: '', endpoint: '', key: '', routes: '' }
 
 /** Links a box that is no member, by hand: the same has to be done on the other side. */
 function LinkDialog({ onClose }: { readonly onClose: () => void }) {
-  const [typed, setTyped] = useState(EMPTY)
+  const { typed, of } = useTyped({ name: '', endpoint: '', key: '', routes: '' })
   const body = {
     name: typed.name.trim(),
     endpoint: typed.endpoint.trim(),
@@ -180,14 +178,7 @@ function LinkDialog({ onClose }: { readonly onClose: () => void }) {
       onClose={onClose}
     >
       {FIELDS.map((field) => (
-        <Field
-          key={field}
-          label={t(`mesh.link.by.${field}`)}
-          help={t(`mesh.link.by.${field}.help`)}
-          value={typed[field]}
-          onInput={(text) => setTyped((known) => ({ ...known, [field]: text }))}
-          isRequired
-        />
+        <Field key={field} {...of(field)} text={`mesh.link.by.${field}`} isRequired />
       ))}
     </FormDialog>
   )
@@ -207,7 +198,7 @@ interface BoxProps {
 /** What others must know of this box, and what can be done about its mesh. */
 export function ThisBox({ members, nodeId, onChange }: BoxProps) {
   const self = useQuery('/v1/peers/self', {}, { on: ['peer.*', 'mesh.*', 'node.*'], everyMs: LOOK_MS })
-  const [doing, setDoing] = useState<Doing | undefined>(undefined)
+  const [doing, setDoing] = useState<Doing>()
   const { data, error } = self
   const changed = (): void => {
     onChange()
@@ -216,7 +207,7 @@ export function ThisBox({ members, nodeId, onChange }: BoxProps) {
   return (
     <Card title={t('mesh.self')}>
       <ErrorNotice error={error} onRetry={self.reload} />
-      {data === undefined ? null : <Facts self={data} members={members} nodeId={nodeId} />}
+      {data === undefined ? null : <Own self={data} members={members} nodeId={nodeId} />}
       <Actions members={members} nodeId={nodeId} onDo={setDoing} />
       <Chosen
         doing={doing}
@@ -230,7 +221,7 @@ export function ThisBox({ members, nodeId, onChange }: BoxProps) {
   )
 }
 
-function Facts({
+function Own({
   self,
   members,
   nodeId,
@@ -243,22 +234,21 @@ function Facts({
           <Said>{problem}</Said>
         </Notice>
       )}
-      <dl class="facts">
-        <dt>{t('mesh.which')}</dt>
-        <dd>{members === undefined ? '–' : whichMesh(members, nodeId)}</dd>
-        <dt>{t('mesh.link.address')}</dt>
-        <dd>{address ?? t('mesh.self.noAddress')}</dd>
-        <dt>{t('mesh.self.port')}</dt>
-        <dd>
-          {port} ({self.interface})
-        </dd>
-        <dt>{t('mesh.key')}</dt>
-        <dd>
-          <code>{key ?? '–'}</code>
-          {key === null ? null : <Copy text={key} label={t('mesh.key.copy')} />}
-        </dd>
-        {next === null ? null : <NextKey text={next} names={self.waiting_for} />}
-      </dl>
+      <Facts
+        facts={[
+          [t('mesh.which'), members === undefined ? '–' : whichMesh(members, nodeId)],
+          [t('mesh.link.address'), address ?? t('mesh.self.noAddress')],
+          [t('mesh.self.port'), `${port} (${self.interface})`],
+          [
+            t('mesh.key'),
+            <>
+              <code>{key ?? '–'}</code>
+              {key === null ? null : <Copy text={key} label={t('mesh.key.copy')} />}
+            </>,
+          ],
+          [t('mesh.key.next'), next === null ? null : <NextKey text={next} names={self.waiting_for} />],
+        ]}
+      />
     </>
   )
 }
@@ -266,12 +256,9 @@ function Facts({
 function NextKey({ text, names }: { readonly text: string; readonly names: readonly string[] }) {
   return (
     <>
-      <dt>{t('mesh.key.next')}</dt>
-      <dd>
-        <code>{text}</code>
-        <Copy text={text} label={t('mesh.key.next.copy')} />
-        {names.length === 0 ? null : <p class="fine">{t('mesh.key.waiting', { names: names.join(', ') })}</p>}
-      </dd>
+      <code>{text}</code>
+      <Copy text={text} label={t('mesh.key.next.copy')} />
+      {names.length === 0 ? null : <p class="fine">{t('mesh.key.waiting', { names: names.join(', ') })}</p>}
     </>
   )
 }

@@ -1,4 +1,4 @@
-import { type AnswerOf, Checkbox } from '@steeple/console/kit'
+import { type AnswerOf, Checkboxes } from '@steeple/console/kit'
 
 export type Boxes = AnswerOf<'GET', '/v1/roaming/boxes'>['boxes']
 /** Where a SIM can work, in the order in which it is offered. */
@@ -16,18 +16,11 @@ export function Choice({
   readonly chosen: ReadonlySet<string>
   readonly onChosen: (chosen: ReadonlySet<string>) => void
 }) {
-  const toggle = (id: string, isChosen: boolean): void =>
-    onChosen(new Set([...[...chosen].filter((one) => one !== id), ...(isChosen ? [id] : [])]))
   return (
-    <>
-      {boxes.map(({ node_id, name }) => (
-        <Checkbox
-          key={node_id}
-          label={name}
-          isChecked={chosen.has(node_id)}
-          onChange={(isChosen) => toggle(node_id, isChosen)}
-        />
-      ))}
-    </>
+    <Checkboxes
+      options={boxes.map(({ node_id: value, name: label }) => ({ value, label }))}
+      chosen={chosen}
+      onChange={onChosen}
+    />
   )
 }

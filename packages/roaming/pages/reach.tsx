@@ -27,7 +27,7 @@ export function Panel({ sim }: { readonly sim: Sim }) {
   const events = { on: ['roaming.*', 'sim.reach', 'sim.*'], everyMs: LOOK_MS }
   const read = useQuery('/v1/sims/{imsi}/reach', { path: { imsi: sim.imsi_sha256_12 } }, events)
   const others = useQuery('/v1/roaming/boxes', { query: { limit: MOST } }, events)
-  const [open, setOpen] = useState<'reach' | 'permit' | undefined>(undefined)
+  const [open, setOpen] = useState<'reach' | 'permit'>()
   const { data: reach, error } = read
   const boxes = others.data?.boxes ?? []
   if (reach === undefined || (boxes.length === 0 && reach.reach === 'home' && error === undefined))

@@ -12,10 +12,9 @@ import {
   Select,
   Time,
   t,
-  toast,
   useAction,
   useQuery,
-  useState,
+  useTyped,
 } from '@steeple/console/kit'
 
 /** The log, and what those who help need, on the page of the system. */
@@ -80,11 +79,10 @@ function NewHold({
   readonly components: readonly string[]
   readonly onChanged: () => void
 }) {
-  const [component, setComponent] = useState('')
-  const [level, setLevel] = useState<string>('debug')
-  const [length, setLength] = useState<string>('15m')
-  const wanted = LEVELS.find((one) => one === level) ?? 'debug'
-  const body = { ...(component === '' ? {} : { component }), level: wanted, for: length }
+  const { typed, of } = useTyped({ component: '', level: 'debug', for: '15m' })
+  const { component, ...wanted } = typed
+  const level = LEVELS.find((one) => one === wanted.level) ?? 'debug'
+  const body = { ...(component === '' ? {} : { component }), level, for: wanted.for }
   return (
     <Form
       submit={t('system.log.set')}
@@ -93,38 +91,24 @@ function NewHold({
       onDone={onChanged}
     >
       <Select
+        {...of('component')}
         text="system.log.component"
-        value={component}
-        onChange={setComponent}
         options={[
           { value: '', label: t('system.log.all') },
           ...components.map((value) => ({ value, label: value })),
         ]}
       />
-      <Select
-        text="system.log.level"
-        value={level}
-        onChange={setLevel}
-        options={choices('system.log.level', LEVELS)}
-      />
-      <Select
-        text="system.log.for"
-        value={length}
-        onChange={setLength}
-        options={choices('system.log.for', LENGTHS)}
-      />
+      <Select {...of('level')} text="system.log.level" options={choices('system.log.level', LEVELS)} />
+      <Select {...of('for')} text="system.log.for" options={choices('system.log.for', LENGTHS)} />
     </Form>
   )
 }
 
 /** What those who help need to know, as a file. */
 function SupportBundle() {
-  const take = useAction(() => download('/v1/support/bundle', { timeoutMs: 120_000 }))
-  const run = async (): Promise<void> => {
-    const result = await take.run()
-    if (result?.ok === true)
-      toast({ text: t('system.file.taken', { name: result.data.name, size: bytesText(result.data.bytes) }) })
-  }
+  const take = useAction(() => download('/v1/support/bundle', { timeoutMs: 120_000 }), {
+    done: ({ name, bytes }) => t('system.file.taken', { name, size: bytesText(bytes) }),
+  })
   return (
     <Card title={t('system.bundle')}>
       <p>{t('system.bundle.what')}</p>
@@ -133,7 +117,7 @@ function SupportBundle() {
       </p>
       <ErrorNotice error={take.error} />
       <div class="actions">
-        <Button isBusy={take.isBusy} onClick={() => void run()}>
+        <Button isBusy={take.isBusy} onClick={() => void take.run()}>
           {t('system.bundle.take')}
         </Button>
       </div>

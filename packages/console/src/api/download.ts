@@ -1,5 +1,4 @@
 import type { CallOptions, PathOf, RequestOf, Result } from '@steeple/client'
-import { saveFile } from '../ui/save-file.ts'
 import { api } from './client.ts'
 
 /** What a download may say beside its path. */
@@ -61,4 +60,15 @@ async function gathered(
     bytes += value.length
     onProgress?.(bytes)
   }
+}
+
+/** Has the browser save a text, or what has come, as a file. */
+export function saveFile(name: string, content: BlobPart, type: string): void {
+  const url = URL.createObjectURL(new Blob([content], { type }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }

@@ -4,6 +4,27 @@ import { listen } from './changes.ts'
 const TOGETHER_MS = 120
 const LEAST_MS = 500
 
+/** Looks now, soon after events of these types, every `everyMs` and a last time after `forMs`, until the returned function is called. */
+export function watch(
+  look: (isLast: boolean) => void,
+  {
+    on,
+    everyMs,
+    forMs,
+  }: { readonly on: readonly string[]; readonly everyMs: number; readonly forMs: number },
+): () => void {
+  const stop = soonAfter(on, () => look(false))
+  const often = setInterval(() => look(false), everyMs)
+  const longest = setTimeout(() => look(true), forMs)
+  // After what is given back: the first look may be the last.
+  queueMicrotask(() => look(false))
+  return () => {
+    stop()
+    clearInterval(often)
+    clearTimeout(longest)
+  }
+}
+
 /** Calls `work` soon after an event of these types, and when events were missed; `work` is told of none. Gives back how to stop. */
 export function soonAfter(types: readonly string[], work: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,5 +1,6 @@
 import type { AnswerOf, CodeOf, PathOf, Problem, RequestOf, Result } from '@steeple/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { toast } from '../ui/toast.tsx'
 import { api } from './client.ts'
 import { queryReader } from './query-reader.ts'
 import { soonAfter } from './soon.ts'
@@ -89,6 +90,13 @@ export function useQuery<P extends PathOf<'GET'>>(
   }
 }
 
+/** What follows when it is done. */
+export interface After<Data> {
+  /** What is said for a while. */
+  readonly done?: string | ((data: Data) => string) | undefined
+  readonly onDone?: ((data: Data, etag: string | undefined) => void) | undefined
+}
+
 /** Something that a person does and that may fail. */
 export interface Action<Arguments extends readonly unknown[], Data> {
   /** Does it; the result too is given back. While it runs a second call does nothing and gives undefined. */
@@ -105,9 +113,10 @@ export interface Action<Arguments extends readonly unknown[], Data> {
  */
 export function useAction<Arguments extends readonly unknown[], Data>(
   act: (...given: Arguments) => Promise<Result<Data> | undefined>,
+  { done, onDone }: After<Data> = {},
 ): Action<Arguments, Data> {
   const [isBusy, setBusy] = useState(false)
-  const [error, setError] = useState<Problem | undefined>(undefined)
+  const [error, setError] = useState<Problem>()
   const isRunning = useRef(false)
   const run = async (...given: Arguments): Promise<Result<Data> | undefined> => {
     if (isRunning.current) return undefined
@@ -117,6 +126,9 @@ export function useAction<Arguments extends readonly unknown[], Data>(
     try {
       const result = await act(...given)
       if (result?.ok === false) setError(result.error)
+      if (result?.ok !== true) return result
+      if (done !== undefined) toast({ text: typeof done === 'string' ? done : done(result.data) })
+      onDone?.(result.data, result.etag)
       return result
     } finally {
       isRunning.current = false

@@ -189,6 +189,8 @@ function merged<Row>(known: Known<Row>, fresh: Page<Row>, keyOf: (row: Row) => s
 
 /** The rows of a list that comes in pages, as far as they have been read. */
 export interface Rows<Row> extends Shown<Row> {
+  /** The rows, once any reading of them went well. */
+  readonly data: readonly Row[] | undefined
   /** Reads the next page, if there is one. */
   readonly more: () => void
   /** Reads anew what is shown. */
@@ -212,7 +214,7 @@ export interface RowsOptions<Row> {
 /** The rows of a list, newest first, page after page as `more` asks for it. `path` undefined reads nothing. */
 export function useRows<P extends PagedPath & PathOf<'GET'>>(
   path: P | undefined,
-  query: NonNullable<RequestOf<'GET', P> extends { readonly query?: infer Query } ? Query : never>,
+  query: QueryOf<P>,
   options: RowsOptions<ItemOf<P>>,
 ): Rows<ItemOf<P>> {
   type Row = ItemOf<P>
@@ -245,13 +247,28 @@ export function useRows<P extends PagedPath & PathOf<'GET'>>(
     }
     // A plugin that comes may bring events.
   }, [loader, on.join(' ')])
-  const isOf = shown.key === key
+  const known = shown.key === key ? shown : { ...NOTHING, isLoading: key !== '' }
+  const isKnown = !known.isLoading && (known.error === undefined || known.rows.length > 0)
   return {
-    ...(isOf ? shown : { ...NOTHING, isLoading: key !== '' }),
+    ...known,
+    data: isKnown ? known.rows : undefined,
     more: loader.more,
     reload: loader.reload,
     all: loader.all,
   }
+}
+
+type QueryOf<P extends PathOf<'GET'>> = NonNullable<
+  RequestOf<'GET', P> extends { readonly query?: infer Query } ? Query : never
+>
+
+/** The same of a list whose rows nothing tells of one by one: all of it is read again after events of the types in `on`. */
+export function usePages<P extends PagedPath & PathOf<'GET'>>(
+  path: P,
+  query: QueryOf<P>,
+  on: readonly string[] = [],
+): Rows<ItemOf<P>> {
+  return useRows(path, query, { keyOf: JSON.stringify, onAll: on })
 }
 
 const NOTHING = { rows: [], error: undefined, isLoading: false, isMore: false, total: undefined } as const

@@ -21,7 +21,7 @@ const INVITATION = '/invitation'
 
 /** The page of an invitation, which few ever load. */
 function Invited() {
-  const [Accept, setAccept] = useState<ComponentType | undefined>(undefined)
+  const [Accept, setAccept] = useState<ComponentType>()
   useEffect(() => {
     void import('../pages/signin/accept.tsx').then((loaded) => setAccept(() => loaded.Accept))
   }, [])

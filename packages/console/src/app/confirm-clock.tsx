@@ -3,8 +3,8 @@ import { api } from '../api/client.ts'
 import { useQuery } from '../api/use-query.ts'
 import { locale, t } from '../text/index.ts'
 import { Button } from '../ui/button.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Checkbox } from '../ui/field.tsx'
-import { FormDialog } from '../ui/form-dialog.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { durationText } from '../ui/time.tsx'
 
@@ -33,16 +33,7 @@ function Question({ onDone, onClose }: { readonly onDone: () => void; readonly o
     <FormDialog
       title={t('system.clock.confirm.title')}
       confirm={t('system.clock.confirm.yes')}
-      {...(data === undefined
-        ? {}
-        : {
-            what: t('system.clock.confirm.what', {
-              time: new Date(data.machine_time).toLocaleString(locale(), {
-                dateStyle: 'long',
-                timeStyle: 'short',
-              }),
-            }),
-          })}
+      what={data && t('system.clock.confirm.what', { time: timeText(data.machine_time) })}
       isDisabled={data === undefined || (isOff && !isSure)}
       act={() => api.post('/v1/clock/confirm', { body: { time: data?.machine_time ?? '' } })}
       done={t('system.clock.confirmed')}
@@ -59,4 +50,8 @@ function Question({ onDone, onClose }: { readonly onDone: () => void; readonly o
       <p>{t('system.clock.confirm.depends')}</p>
     </FormDialog>
   )
+}
+
+function timeText(at: string): string {
+  return new Date(at).toLocaleString(locale(), { dateStyle: 'long', timeStyle: 'short' })
 }

@@ -7,8 +7,7 @@ import { type Query, useQuery } from '../api/use-query.ts'
 import { componentText, named, t, word } from '../text/index.ts'
 import { ButtonLink } from '../ui/button.tsx'
 import { type Component, HealthList } from '../ui/health-list.tsx'
-import { Lamp } from '../ui/lamp.tsx'
-import { Said } from '../ui/said.tsx'
+import { Lamp, Said } from '../ui/parts.tsx'
 import { clockText, Time } from '../ui/time.tsx'
 import { ConfirmClock } from './confirm-clock.tsx'
 import { ifPage, pageAt, pageThatMends, titleOf } from './pages-here.ts'
@@ -252,4 +251,22 @@ function placeOf(kind: string, name: string): string {
   const { pages = [], panels = [] } = plugins.value?.find((one) => one.name === plugin) ?? {}
   const own = pages[0]?.path ?? panels.map(({ on }) => ifPage(`/${on}`)).find((page) => page !== undefined)
   return PLACES_OF_PARTS[kind] ?? PLACES_OF_PLUGINS[name] ?? PLACES_OF_PLUGINS[plugin] ?? own ?? PARTS
+}
+
+/** Whether an outage says what an alert about `subject` says: `disk` is the component `nodes.disk`. */
+export function isAbout(
+  {
+    component,
+    effects,
+    boxes,
+  }: {
+    readonly component: string
+    readonly effects: readonly string[]
+    readonly boxes?: { readonly count: number; readonly names: readonly string[] }
+  },
+  subject: string,
+): boolean {
+  // Of many boxes not all are named.
+  if (boxes !== undefined && boxes.count > boxes.names.length && subject.startsWith('node/')) return true
+  return [component, ...effects].some((name) => name === subject || name.endsWith(`.${subject}`))
 }

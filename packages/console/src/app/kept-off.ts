@@ -16,3 +16,16 @@ export function closedGates({ gates }: Pick<Gate, 'gates'>): readonly (typeof GA
 export function isKeptOff(state: Gate | undefined): boolean {
   return state !== undefined && state.transmitter === 'off' && closedGates(state).length > 0
 }
+
+/** Events tell of the transmitter; this is for what they could not tell of. */
+const SETTLED_MS = 30_000
+/** Between what it is told and what it says. */
+const UNSETTLED_MS = 5_000
+
+/** When the gate is looked at next. */
+export function nextLookMs(
+  state: { readonly armed: boolean; readonly transmitter: string } | undefined,
+): number {
+  const isSettled = state !== undefined && state.transmitter === (state.armed ? 'on' : 'off')
+  return isSettled ? SETTLED_MS : UNSETTLED_MS
+}

@@ -3,7 +3,7 @@ import type { AnswerOf } from '@steeple/client'
 import { useEffect } from 'preact/hooks'
 import { useQuery } from '../api/use-query.ts'
 import { named, t, word } from '../text/index.ts'
-import { Lamp } from '../ui/lamp.tsx'
+import { Lamp } from '../ui/parts.tsx'
 import { type Incident, nameOf } from './incidents.tsx'
 import { path } from './router.ts'
 

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import type { Role } from '../api/session.ts'
 import type { TextKey } from '../text/index.ts'
-import type { IconName } from '../ui/icons.ts'
+import type { IconName } from '../ui/icon.tsx'
 import type { Group } from './groups.ts'
 
 /** What a page is given: what its path has in the places of the pattern. */
@@ -29,169 +29,104 @@ export interface Page {
   readonly load: () => Promise<{ readonly Page: ComponentType<PageProps> }>
 }
 
+/** Pages of a group of the menu, in its order; what plugins add stands between them by its place. */
+function inMenu(group: Group, pages: readonly Page[]): readonly Page[] {
+  return pages.map((page, index) => ({ ...page, group, place: 10 * (index + 1) }))
+}
+
 /** The pages of the console itself, as the menu has them; each is loaded when it is first shown. */
 export const PAGES: readonly Page[] = [
+  ...inMenu('now', [
+    {
+      ...{ path: '/', title: 'home.title', role: 'viewer', icon: 'layout-dashboard', key: 'o' },
+      load: () => import('../pages/home/home.tsx'),
+    },
+  ]),
+  ...inMenu('people', [
+    {
+      ...{ path: '/sims', title: 'sims.title', role: 'viewer', icon: 'card-sim', key: 's' },
+      mends: ['no_registration', 'nobody_attached', 'hss_push_failing'],
+      load: () => import('../pages/sims/sims.tsx'),
+    },
+    {
+      ...{ path: '/sessions', title: 'sessions.title', role: 'viewer', icon: 'smartphone', key: 'e' },
+      mends: ['session_surge'],
+      load: () => import('../pages/sessions/sessions.tsx'),
+    },
+  ]),
+  ...inMenu('network', [
+    {
+      ...{ path: '/radio', title: 'radio.title', role: 'viewer', icon: 'radio-tower', key: 'r' },
+      mends: [
+        'cell_not_permitted',
+        'cell_other_channel',
+        'no_radio',
+        'radio_refused',
+        'no_radio_power',
+        'tx_auto_disarmed',
+      ],
+      load: () => import('../pages/radio/radio.tsx'),
+    },
+    {
+      ...{ path: '/rules', title: 'rules.title', role: 'viewer', icon: 'scale' },
+      load: () => import('../pages/rules/rules.tsx'),
+    },
+    {
+      ...{ path: '/core', title: 'core.title', role: 'viewer', icon: 'server' },
+      mends: ['database_gone', 'no_core', 'other_network', 'core_degraded'],
+      load: () => import('../pages/core/core.tsx'),
+    },
+  ]),
+  ...inMenu('care', [
+    {
+      ...{ path: '/audit', title: 'audit.title', role: 'operator', icon: 'scroll-text' },
+      load: () => import('../pages/audit/audit.tsx'),
+    },
+    {
+      ...{ path: '/system', title: 'system.title', role: 'viewer', icon: 'heart-pulse' },
+      load: () => import('../pages/system/system.tsx'),
+    },
+  ]),
+  ...inMenu('box', [
+    {
+      ...{ path: '/plugins', title: 'plugins.title', role: 'admin', icon: 'puzzle' },
+      load: () => import('../pages/plugins/plugins.tsx'),
+    },
+    {
+      ...{ path: '/settings', title: 'settings.title', role: 'admin', icon: 'settings' },
+      load: () => import('../pages/settings/settings.tsx'),
+    },
+    {
+      ...{ path: '/people', title: 'people.title', role: 'admin', icon: 'users', key: 'p' },
+      load: () => import('../pages/people/people.tsx'),
+    },
+    {
+      ...{ path: '/account', title: 'account.title', role: 'viewer', icon: 'circle-user' },
+      load: () => import('../pages/account/account.tsx'),
+    },
+    {
+      ...{ path: '/start', title: 'start.title', role: 'admin', icon: 'list-checks' },
+      load: () => import('../pages/start/start.tsx'),
+    },
+  ]),
   {
-    path: '/',
-    title: 'home.title',
-    role: 'viewer',
-    group: 'now',
-    icon: 'layout-dashboard',
-    place: 10,
-    key: 'o',
-    load: () => import('../pages/home/home.tsx'),
-  },
-  {
-    path: '/sims',
-    title: 'sims.title',
-    role: 'viewer',
-    group: 'people',
-    icon: 'card-sim',
-    place: 10,
-    key: 's',
-    mends: ['no_registration', 'nobody_attached', 'hss_push_failing'],
-    load: () => import('../pages/sims/sims.tsx'),
-  },
-  {
-    path: '/sessions',
-    title: 'sessions.title',
-    role: 'viewer',
-    group: 'people',
-    icon: 'smartphone',
-    place: 20,
-    key: 'e',
-    mends: ['session_surge'],
-    load: () => import('../pages/sessions/sessions.tsx'),
-  },
-  {
-    path: '/radio',
-    title: 'radio.title',
-    role: 'viewer',
-    group: 'network',
-    icon: 'radio-tower',
-    place: 10,
-    key: 'r',
-    mends: [
-      'cell_not_permitted',
-      'cell_other_channel',
-      'no_radio',
-      'radio_refused',
-      'no_radio_power',
-      'tx_auto_disarmed',
-    ],
-    load: () => import('../pages/radio/radio.tsx'),
-  },
-  {
-    path: '/rules',
-    title: 'rules.title',
-    role: 'viewer',
-    group: 'network',
-    icon: 'scale',
-    place: 20,
-    load: () => import('../pages/rules/rules.tsx'),
-  },
-  {
-    path: '/core',
-    title: 'core.title',
-    role: 'viewer',
-    group: 'network',
-    icon: 'server',
-    place: 30,
-    mends: ['database_gone', 'no_core', 'other_network', 'core_degraded'],
-    load: () => import('../pages/core/core.tsx'),
-  },
-  {
-    path: '/audit',
-    title: 'audit.title',
-    role: 'operator',
-    group: 'care',
-    icon: 'scroll-text',
-    place: 10,
-    load: () => import('../pages/audit/audit.tsx'),
-  },
-  {
-    path: '/system',
-    title: 'system.title',
-    role: 'viewer',
-    group: 'care',
-    icon: 'heart-pulse',
-    place: 20,
-    load: () => import('../pages/system/system.tsx'),
-  },
-  {
-    path: '/plugins',
-    title: 'plugins.title',
-    role: 'admin',
-    group: 'box',
-    icon: 'puzzle',
-    place: 10,
-    load: () => import('../pages/plugins/plugins.tsx'),
-  },
-  {
-    path: '/settings',
-    title: 'settings.title',
-    role: 'admin',
-    group: 'box',
-    icon: 'settings',
-    place: 20,
-    load: () => import('../pages/settings/settings.tsx'),
-  },
-  {
-    path: '/people',
-    title: 'people.title',
-    role: 'admin',
-    group: 'box',
-    icon: 'users',
-    place: 30,
-    key: 'p',
-    load: () => import('../pages/people/people.tsx'),
-  },
-  {
-    path: '/account',
-    title: 'account.title',
-    role: 'viewer',
-    group: 'box',
-    icon: 'circle-user',
-    place: 40,
-    load: () => import('../pages/account/account.tsx'),
-  },
-  {
-    path: '/start',
-    title: 'start.title',
-    role: 'admin',
-    group: 'box',
-    icon: 'list-checks',
-    place: 50,
-    load: () => import('../pages/start/start.tsx'),
-  },
-  {
-    path: '/people/:id',
-    title: 'people.one',
-    role: 'admin',
+    ...{ path: '/people/:id', title: 'people.one', role: 'admin' },
     load: () => import('../pages/people/person.tsx'),
   },
   {
-    path: '/plugins/:name',
-    title: 'plugins.one',
-    role: 'admin',
+    ...{ path: '/plugins/:name', title: 'plugins.one', role: 'admin' },
     load: () => import('../pages/plugins/plugin.tsx'),
   },
   {
-    path: '/sims/:hash',
-    title: 'sim.title',
-    role: 'viewer',
+    ...{ path: '/sims/:hash', title: 'sim.title', role: 'viewer' },
     load: () => import('../pages/subscriber/subscriber.tsx'),
   },
   {
-    path: '/sims/import',
-    title: 'import.title',
-    role: 'sim:issuer',
+    ...{ path: '/sims/import', title: 'import.title', role: 'sim:issuer' },
     load: () => import('../pages/sims/import.tsx'),
   },
   {
-    path: '/sims/foreign',
-    title: 'foreign.title',
-    role: 'viewer',
+    ...{ path: '/sims/foreign', title: 'foreign.title', role: 'viewer' },
     load: () => import('../pages/sims/foreign.tsx'),
   },
 ]

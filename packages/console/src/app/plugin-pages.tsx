@@ -5,8 +5,8 @@ import { api } from '../api/client.ts'
 import { plugins } from '../api/features.ts'
 import { may, type Role } from '../api/session.ts'
 import { locale, t } from '../text/index.ts'
-import { EmptyState } from '../ui/empty-state.tsx'
-import { iconOf } from '../ui/icons.ts'
+import { iconOf } from '../ui/icon.tsx'
+import { EmptyState } from '../ui/parts.tsx'
 import { GROUPS } from './groups.ts'
 import type { Page, PageProps } from './pages.ts'
 
@@ -71,7 +71,7 @@ function pageOf(own: PluginModule): { readonly Page: ComponentType<PageProps> } 
 function drawnBy(mount: Mount) {
   return function PluginPage({ params }: PageProps) {
     const root = useRef<HTMLDivElement>(null)
-    const [problem, setProblem] = useState<string | undefined>(undefined)
+    const [problem, setProblem] = useState<string>()
     useEffect(() => {
       if (root.current === null) return undefined
       try {
@@ -96,7 +96,7 @@ export function usePanels<Panel>(on: string): readonly Panel[] | undefined {
     .filter((panel) => panel.on === on && may(roleOf(panel.role) ?? 'admin'))
     .sort((one, other) => (one.place ?? LAST) - (other.place ?? LAST))
   const key = plugins.value && JSON.stringify(told)
-  const [found, setFound] = useState<readonly Panel[] | undefined>(undefined)
+  const [found, setFound] = useState<readonly Panel[]>()
   useEffect(() => {
     if (key === undefined) return undefined
     let isOver = false

@@ -1,4 +1,5 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import { useLayoutEffect } from 'preact/hooks'
 
 interface Place {
   readonly path: string
@@ -109,4 +110,18 @@ export function followLinks(isPage: (path: string) => boolean): void {
 
 function read(): Place {
   return { path: location.pathname, query: new URLSearchParams(location.search) }
+}
+
+/** Asks before what is typed is left behind: for another page of the console, with Back, or with the tab. `question` undefined asks nothing. */
+export function useLeavingGuard(question: string | undefined): void {
+  useLayoutEffect(() => {
+    if (question === undefined) return undefined
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    const stop = guardLeaving(() => question)
+    return () => {
+      removeEventListener('beforeunload', ask)
+      stop()
+    }
+  }, [question])
 }

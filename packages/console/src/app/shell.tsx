@@ -9,11 +9,10 @@ import { t, word } from '../text/index.ts'
 import { Brand } from '../ui/brand.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { EmptyState } from '../ui/empty-state.tsx'
+import { Input } from '../ui/field.tsx'
+import type { IconName } from '../ui/icon.tsx'
 import { Icon } from '../ui/icon.tsx'
-import type { IconName } from '../ui/icons.ts'
-import { Input } from '../ui/input.tsx'
-import { Progress } from '../ui/progress.tsx'
+import { EmptyState, Progress } from '../ui/parts.tsx'
 import { whoText } from '../ui/who.ts'
 import { GROUPS } from './groups.ts'
 import { OutageStrip, outages } from './outages.tsx'
@@ -37,15 +36,9 @@ class PageGuard extends Component<{ readonly children: ComponentChildren }, Fail
     const { error } = this.state
     if (error === undefined) return this.props.children
     return (
-      <>
-        <h1>{t('app.pageBroke')}</h1>
-        <EmptyState
-          title={t('app.pageBroke.help')}
-          action={<Button onClick={() => location.reload()}>{t('app.reload')}</Button>}
-        >
-          <code>{String(error)}</code>
-        </EmptyState>
-      </>
+      <Broken title={t('app.pageBroke.help')}>
+        <code>{String(error)}</code>
+      </Broken>
     )
   }
 }
@@ -60,7 +53,7 @@ interface Loaded {
 function CurrentPage() {
   const here = path.value
   const page = pageAt(here)
-  const [loaded, setLoaded] = useState<Loaded | undefined>(undefined)
+  const [loaded, setLoaded] = useState<Loaded>()
   useEffect(() => {
     if (page === undefined) return
     document.title = `${titleOf(page)} · ${t('app.name')}`
@@ -80,7 +73,7 @@ function CurrentPage() {
     return plugins.value === undefined ? <Progress label={t('app.loading')} /> : <NotFound />
   if (loaded?.pattern !== page.path) return <Progress label={t('app.loading')} />
   const { Shown } = loaded
-  if (Shown === undefined) return <Failed />
+  if (Shown === undefined) return <Broken title={t('app.pageFailed')} />
   // Another address of the same page is drawn anew: a module of a plugin reads once what stands in it.
   return (
     <PageGuard key={here}>
@@ -102,14 +95,13 @@ function NotFound() {
   )
 }
 
-function Failed() {
+function Broken({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <>
       <h1>{t('app.pageBroke')}</h1>
-      <EmptyState
-        title={t('app.pageFailed')}
-        action={<Button onClick={() => location.reload()}>{t('app.reload')}</Button>}
-      />
+      <EmptyState title={title} action={<Button onClick={() => location.reload()}>{t('app.reload')}</Button>}>
+        {children}
+      </EmptyState>
     </>
   )
 }
@@ -280,10 +272,13 @@ export function Shell() {
   const state = signedIn.value
   useEffect(() => {
     if (state !== 'in') return undefined
-    const endings = [follow(), watchTransmitter()]
+    const following = new AbortController()
+    void followChanges(api.events, following.signal)
+    const stop = watchTransmitter()
     void watchFeatures()
     return () => {
-      for (const end of endings) end()
+      following.abort()
+      stop()
     }
   }, [state])
   useEffect(() => {
@@ -442,11 +437,4 @@ function MenuLink({
       {count === 0 ? null : <span class="count">{count}</span>}
     </a>
   )
-}
-
-/** Follows the service's changes over one connection, until the returned function is called. */
-function follow(): () => void {
-  const ending = new AbortController()
-  void followChanges(api.events, ending.signal)
-  return () => ending.abort()
 }

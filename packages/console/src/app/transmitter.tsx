@@ -5,10 +5,11 @@ import { api } from '../api/client.ts'
 import { queryReader } from '../api/query-reader.ts'
 import { may } from '../api/session.ts'
 import { t } from '../text/index.ts'
-import { DialogButton } from '../ui/form-dialog.tsx'
-import { Lamp, type Tone } from '../ui/lamp.tsx'
+import { DialogButton } from '../ui/dialog.tsx'
+import { Lamp, type Tone } from '../ui/parts.tsx'
 import { toast } from '../ui/toast.tsx'
-import { nextLookMs } from './next-look.ts'
+
+import { nextLookMs } from './kept-off.ts'
 
 /** State of the TX gate. */
 export type Tx = AnswerOf<'GET', '/v1/tx/arm'>

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { named, textIf } from '../text/index.ts'
+import type { IconName } from './icon.tsx'
 import { Icon } from './icon.tsx'
-import type { IconName } from './icons.ts'
 
 /** How a button looks and what it does. */
 export interface ButtonProps {
@@ -58,6 +59,20 @@ export function Button({
       {icon === undefined ? null : <Icon name={icon} />}
       {children}
     </button>
+  )
+}
+
+/** What can be done with one of several: its verb, and for who hears it alone whose it is. */
+export function RowButton({
+  text,
+  of,
+  ...button
+}: Omit<ButtonProps, 'kind' | 'label' | 'children'> & { readonly text: string; readonly of: string }) {
+  const verb = textIf(text) ?? text
+  return (
+    <Button {...button} kind="quiet" label={named(verb, of)}>
+      {verb}
+    </Button>
   )
 }
 

@@ -1,8 +1,14 @@
 import { Component, type ComponentChildren, type RefObject } from 'preact'
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { t } from '../text/index.ts'
+import type { Rows } from '../api/use-rows.ts'
+import { t, textIf } from '../text/index.ts'
+import { Button } from './button.tsx'
+import { Bytes } from './bytes.tsx'
+import { toggled } from './field.tsx'
 import { Icon } from './icon.tsx'
+import { Loaded } from './notice.tsx'
 import { SortBy, type Sorting, sorted as sort, sortKey } from './sort-by.tsx'
+import { Time } from './time.tsx'
 
 /** One row of a table, as it is drawn. */
 interface TableRowProps {
@@ -10,7 +16,7 @@ interface TableRowProps {
   readonly place: number
   /** For its box to tick. */
   readonly name: string
-  readonly columns: readonly Column<never>[]
+  readonly columns: readonly WholeColumn<never>[]
   /** Undefined where rows cannot be chosen. */
   readonly isSelected: boolean | undefined
   /** Whether Tab leads to it. */
@@ -68,10 +74,11 @@ class TableRow extends Component<TableRowProps> {
 
 /** How a column looks, in the head and in the rows. */
 function classOf({
-  isNumeric = false,
+  as,
+  isNumeric = as === 'bytes',
   isTight = false,
   isWide = false,
-}: Pick<Column<never>, 'isNumeric' | 'isTight' | 'isWide'>): string {
+}: Pick<Column<never>, 'as' | 'isNumeric' | 'isTight' | 'isWide'>): string {
   const names = [isNumeric ? 'number' : '', isTight ? 'tight' : '', isWide ? 'wide-only' : '']
   return names.filter((name) => name !== '').join(' ')
 }
@@ -139,21 +146,53 @@ function heightIn(frame: HTMLElement): number {
 }
 
 export interface Column<Row> {
-  readonly key: string
-  readonly title: string
-  readonly cell: (row: Row) => ComponentChildren
+  /** The key of the text that is its title. */
+  readonly text?: string
+  readonly title?: string
+  /** By which it is told from the others, where not by its text. */
+  readonly key?: string
+  /** The property of a row that it shows. */
+  readonly of?: keyof Row & string
+  /** How that is drawn, where not as it is; one that is missing is a dash, or the text that `none` is the key of. */
+  readonly as?: 'moment' | 'ago' | 'day' | 'bytes'
+  readonly none?: string
+  /** What it shows instead. */
+  readonly cell?: (row: Row) => ComponentChildren
   /** Right-aligned, with figures of one width. */
   readonly isNumeric?: boolean
   /** Stays in one line. */
   readonly isTight?: boolean
   /** Left out where the screen is narrow. */
   readonly isWide?: boolean
-  /** Can be sorted by. */
+  /** Can be sorted by that property. */
+  readonly isSortable?: boolean
+  /** The same by something else. */
   readonly compare?: (a: Row, b: Row) => number
   /** By which name the service sorts it, where it does. */
   readonly sort?: string
   /** The most, or the latest, comes first when it is chosen. */
   readonly isDownFirst?: boolean
+}
+
+/** A column with all that is said of it by its text and its property. */
+export type WholeColumn<Row> = Column<Row> & Required<Pick<Column<Row>, 'key' | 'title' | 'cell'>>
+
+export function wholeColumn<Row>(column: Column<Row>): WholeColumn<Row> {
+  const { text = '', of, as, none, isSortable } = column
+  const valueIn = (row: Row): unknown => (of === undefined ? undefined : row[of])
+  const drawn = (row: Row): ComponentChildren => {
+    const value = valueIn(row)
+    if (value === null || value === undefined) return none === undefined ? '–' : (textIf(none) ?? none)
+    if (as === 'bytes') return <Bytes value={Number(value)} />
+    if (as === undefined) return String(value)
+    return <Time at={String(value)} relative={as === 'ago'} dateOnly={as === 'day'} />
+  }
+  const byValue = (a: Row, b: Row): number => String(valueIn(a)).localeCompare(String(valueIn(b)))
+  return {
+    ...(isSortable === true ? { compare: byValue } : {}),
+    ...column,
+    ...{ key: column.key ?? text, title: column.title ?? textIf(text) ?? text, cell: column.cell ?? drawn },
+  }
 }
 
 /** A table of rows to compare. */
@@ -191,7 +230,8 @@ const NEAR_END = 60
 
 /** A table that draws what can be seen of 10,000 rows; arrow keys move along the rows, Enter opens one, space selects it. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, columns, keyOf, selected, onSelect } = props
+  const { label, rows, keyOf, selected, onSelect } = props
+  const columns = useMemo(() => props.columns.map(wholeColumn), [props.columns])
   const [own, setOwn] = useState<Sorting>(undefined)
   const [sorting, onSort] = props.onSort === undefined ? [own, setOwn] : [props.sorting, props.onSort]
   const sorted = useMemo(
@@ -218,9 +258,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     onPlace?.(isStart ? startAt : hundred * 100)
   }, [isStart, hundred])
   const toggle = (key: string): void => {
-    const next = new Set(selected)
-    if (!next.delete(key)) next.add(key)
-    onSelect?.(next)
+    if (selected !== undefined) onSelect?.(toggled(selected, key))
   }
   // The same one for all rows and all times, so that no row is drawn anew for it.
   const latest = useRef(toggle)
@@ -258,7 +296,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       {rows.length < 2 ? null : <SortBy columns={columns} sorting={sorting} onSort={onSort} />}
       <div class={`table-frame ${sorted.length > ALL_UP_TO ? 'is-long' : ''}`} ref={frame}>
         <table class="rows" aria-label={label} aria-rowcount={sorted.length + 1} onKeyDown={onKey}>
-          <Head {...props} sorting={sorting} onSort={onSort} />
+          <Head {...props} columns={columns} sorting={sorting} onSort={onSort} />
           <tbody>
             <Spacer height={above} width={width} />
             {sorted.slice(first, last).map((row, index) => {
@@ -297,7 +335,8 @@ function Head<Row>({
   onSelect,
   sorting,
   onSort,
-}: Omit<DataTableProps<Row>, 'sorting' | 'onSort'> & {
+}: Omit<DataTableProps<Row>, 'columns' | 'sorting' | 'onSort'> & {
+  readonly columns: readonly WholeColumn<Row>[]
   readonly sorting: Sorting
   readonly onSort: (sorting: Sorting) => void
 }) {
@@ -353,5 +392,20 @@ function Spacer({ height, width }: { readonly height: number; readonly width: nu
     <tr class="spacer">
       <td colSpan={width} height={height} />
     </tr>
+  )
+}
+
+/** A list that comes in pages, as a table with a way to its further rows. */
+export function PagedTable<Row>({
+  query,
+  ...table
+}: Omit<DataTableProps<Row>, 'rows' | 'footer'> & {
+  readonly query: Pick<Rows<Row>, 'data' | 'error' | 'isLoading' | 'isMore' | 'more' | 'reload'>
+}) {
+  const footer = query.isMore ? <Button onClick={query.more}>{t('ui.more')}</Button> : null
+  return (
+    <Loaded<readonly Row[]> query={query}>
+      {(rows) => <DataTable {...table} rows={rows} footer={footer} />}
+    </Loaded>
   )
 }

@@ -1,9 +1,8 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
+import type { ComponentChildren, ComponentType } from 'preact'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { t, textIf } from '../text/index.ts'
 import { type Line, useComplaint } from './complaint.ts'
 import { useRefusal } from './form-problem.ts'
-import { Input } from './input.tsx'
 
 interface Labelled {
   readonly label?: string
@@ -173,6 +172,74 @@ export function Checkbox({
   )
 }
 
+/** A set with another value in it, or without one that was. */
+export function toggled<Value>(chosen: ReadonlySet<Value>, value: Value): ReadonlySet<Value> {
+  const next = new Set(chosen)
+  if (!next.delete(value)) next.add(value)
+  return next
+}
+
+/** Boxes to tick, any of them, under what they are about. */
+export function Checkboxes({
+  legend,
+  options,
+  chosen,
+  onChange,
+}: {
+  readonly legend?: string
+  readonly options: readonly { readonly value: string; readonly label: string; readonly help?: string }[]
+  readonly chosen: ReadonlySet<string>
+  readonly onChange: (chosen: ReadonlySet<string>) => void
+}) {
+  const boxes = options.map(({ value, ...words }) => (
+    <Checkbox
+      key={value}
+      {...words}
+      isChecked={chosen.has(value)}
+      onChange={() => onChange(toggled(chosen, value))}
+    />
+  ))
+  if (legend === undefined) return <>{boxes}</>
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      {boxes}
+    </fieldset>
+  )
+}
+
+/** What is typed into the fields of a form: `of` gives a field its name, its value, and takes what is typed next. */
+export function useTyped<Typed extends object>(start: Typed): TypedFields<Typed> {
+  const [typed, setTyped] = useState(start)
+  return fieldsOf(typed, setTyped)
+}
+
+/** The same of what is kept elsewhere. */
+export function fieldsOf<Typed extends object>(
+  typed: Typed,
+  setTyped: (typed: Typed) => void,
+): TypedFields<Typed> {
+  return {
+    typed,
+    setTyped,
+    of: (name) => {
+      const set = (value: string): void => setTyped({ ...typed, [name]: value })
+      return { name, value: String(typed[name] ?? ''), onInput: set, onChange: set }
+    },
+  }
+}
+
+interface TypedFields<Typed> {
+  readonly typed: Typed
+  readonly setTyped: (typed: Typed) => void
+  readonly of: (name: keyof Typed & string) => {
+    readonly name: string
+    readonly value: string
+    readonly onInput: (value: string) => void
+    readonly onChange: (value: string) => void
+  }
+}
+
 /** What describes a line: its help, and what is wrong with it. */
 export function describedBy(
   id: string,
@@ -214,3 +281,47 @@ export function Around({
     </div>
   )
 }
+
+/** A labelled choice of one file. */
+export function FileField({
+  accept,
+  isRequired = true,
+  onChoose,
+  ...words
+}: Pick<FieldProps, 'label' | 'help' | 'text'> & {
+  /** Endings, `.tgz,.gz`: what the browser offers first. */
+  readonly accept?: string
+  readonly isRequired?: boolean
+  readonly onChoose: (file: File | undefined) => void
+}) {
+  const id = useId()
+  const { label, help } = wordsBeside(words)
+  const { complaint, onInvalid, onLine } = useComplaint()
+  return (
+    <Around id={id} label={label} help={help} error={complaint}>
+      <input
+        id={id}
+        type="file"
+        accept={accept}
+        required={isRequired}
+        aria-invalid={complaint !== undefined}
+        aria-describedby={describedBy(id, help, complaint)}
+        onInvalid={onInvalid}
+        onChange={(event) => {
+          onLine(event.currentTarget)
+          onChoose(event.currentTarget.files?.[0])
+        }}
+      />
+    </Around>
+  )
+}
+
+/** What lines have in common, whatever their type. */
+interface InputProps {
+  readonly [name: string]: unknown
+  readonly onInput?: (event: { readonly currentTarget: HTMLInputElement }) => void
+  readonly onKeyDown?: (event: KeyboardEvent) => void
+}
+
+/** An `input` whose type and role are known at run time alone: the types of Preact ask for one of each role's own. */
+export const Input = 'input' as unknown as ComponentType<InputProps>

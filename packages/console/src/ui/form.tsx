@@ -1,12 +1,11 @@
 import type { Problem, Result } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { useAction } from '../api/use-query.ts'
+import { type After, useAction } from '../api/use-query.ts'
 import { t } from '../text/index.ts'
 import { Button, type ButtonProps } from './button.tsx'
 import { FormProblems } from './form-problem.ts'
 import { ErrorNotice } from './notice.tsx'
-import { toast } from './toast.tsx'
 
 /** How far the sending of a form is, for what stands in it. */
 export interface FormState<Data> {
@@ -22,11 +21,10 @@ export interface FormState<Data> {
 type Act<Data> = () => Promise<Result<Data> | undefined>
 
 /** What a form sends, and what its buttons say. */
-export interface FormProps<Data> extends Pick<ButtonProps, 'kind' | 'icon' | 'isBusy' | 'isDisabled'> {
+export interface FormProps<Data>
+  extends Pick<ButtonProps, 'kind' | 'icon' | 'isBusy' | 'isDisabled'>,
+    After<Data> {
   readonly act: Act<Data>
-  readonly onDone?: ((data: Data, etag: string | undefined) => void) | undefined
-  /** What is said for a while when it is done. */
-  readonly done?: string | ((data: Data) => string) | undefined
   /** The fields; they may depend on how far the sending is. */
   readonly children?: ComponentChildren | ((state: FormState<Data>) => ComponentChildren)
   /** What the button says: the verb of what will be done. Absent: buttons stand among the fields. */
@@ -71,7 +69,7 @@ export function Form<Data>({
   busy,
   ...button
 }: FormProps<Data>) {
-  const action = useAction((other: Act<Data>) => other())
+  const action = useAction((other: Act<Data>) => other(), { done, onDone })
   const isBusy = action.isBusy || isBusyOutside
   const error = isStale ? undefined : (given ?? action.error)
   const fields = useMemo(() => new Map(), [])
@@ -89,9 +87,6 @@ export function Form<Data>({
   const send = async (other: Act<Data>): Promise<void> => {
     const result = await action.run(other)
     if (result?.ok !== false) forget()
-    if (result?.ok !== true) return
-    if (done !== undefined) toast({ text: typeof done === 'string' ? done : done(result.data) })
-    onDone?.(result.data, result.etag)
   }
   return (
     <form

@@ -1,8 +1,7 @@
 import type { AnswerOf } from '@steeple/client'
 import { componentText, named, t, word } from '../text/index.ts'
-import { Lamp, type Tone } from './lamp.tsx'
 import { Notice } from './notice.tsx'
-import { Said } from './said.tsx'
+import { Lamp, Said, type Tone } from './parts.tsx'
 import { clockText, Time } from './time.tsx'
 
 /** A component of the health board. */

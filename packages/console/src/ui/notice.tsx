@@ -1,12 +1,12 @@
 import type { Problem } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
+import type { Query } from '../api/use-query.ts'
 import { named, t, word } from '../text/index.ts'
 import { Button } from './button.tsx'
 import { refusalText } from './complaint.ts'
 import { Copy } from './copy.tsx'
 import { useFields } from './form-problem.ts'
-import { Shape, type Tone } from './lamp.tsx'
-import { Said } from './said.tsx'
+import { Progress, Said, Shape, type Tone } from './parts.tsx'
 
 /** Something to know, beside what it is about. */
 export function Notice({
@@ -96,5 +96,23 @@ export function ErrorNotice({
         </Button>
       )}
     </Notice>
+  )
+}
+
+/** What a read gave: that it runs, why it failed (above what was known before), and what `children` make of it. */
+export function Loaded<Data>({
+  query,
+  children,
+}: {
+  readonly query: Pick<Query<Data>, 'data' | 'error' | 'isLoading' | 'reload'>
+  readonly children: (data: Data) => ComponentChildren
+}) {
+  const { data, error, isLoading, reload } = query
+  return (
+    <>
+      <ErrorNotice error={error} onRetry={reload} />
+      {isLoading ? <Progress label={t('app.loading')} /> : null}
+      {data === undefined ? null : children(data)}
+    </>
   )
 }

@@ -1,5 +1,5 @@
 import { t } from '../text/index.ts'
-import type { Column } from './data-table.tsx'
+import type { WholeColumn } from './data-table.tsx'
 import { Select } from './field.tsx'
 
 /** By which column rows are ordered, and whether backwards; undefined as they come. */
@@ -11,7 +11,7 @@ export function SortBy<Row>({
   sorting,
   onSort,
 }: {
-  readonly columns: readonly Column<Row>[]
+  readonly columns: readonly WholeColumn<Row>[]
   readonly sorting: Sorting
   readonly onSort: (sorting: Sorting) => void
 }) {
@@ -40,7 +40,7 @@ export function sortKey({
   key,
   compare,
   sort,
-}: Pick<Column<never>, 'key' | 'compare' | 'sort'>): string | undefined {
+}: Pick<WholeColumn<never>, 'key' | 'compare' | 'sort'>): string | undefined {
   return sort ?? (compare === undefined ? undefined : key)
 }
 
@@ -52,7 +52,7 @@ function sortingOf(way: string): Sorting {
 /** Rows in that order; as they come without one. */
 export function sorted<Row>(
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
+  columns: readonly WholeColumn<Row>[],
   sorting: Sorting,
 ): readonly Row[] {
   const compare = columns.find(({ key }) => key === sorting?.key)?.compare

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { t } from '../text/index.ts'
 import { Button } from './button.tsx'
-import { Shape, type Tone } from './lamp.tsx'
+import { Shape, type Tone } from './parts.tsx'
 
 export interface Told {
   readonly text: string

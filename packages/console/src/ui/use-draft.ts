@@ -26,7 +26,7 @@ interface Typed<Value> {
  * has been changed beside it is nothing that typing has overlooked.
  */
 export function useDraft<Value>(now: Value): Draft<Value> {
-  const [typed, setTyped] = useState<Typed<Value> | undefined>(undefined)
+  const [typed, setTyped] = useState<Typed<Value>>()
   // Saved, or somebody else has set the same.
   const reached = typed !== undefined && isSame(typed.value, now) ? typed : undefined
   useEffect(() => {

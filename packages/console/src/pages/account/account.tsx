@@ -6,18 +6,15 @@ import { useQuery } from '../../api/use-query.ts'
 import { hasPasskeys } from '../../api/ways-in.ts'
 import { chooseLanguage, chosenLanguage, LANGUAGES, t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { Facts } from '../../ui/facts.tsx'
-import { Field, Select } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
+import { Field, Select, useTyped } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { Loaded, Notice } from '../../ui/notice.tsx'
+import { Card, Facts } from '../../ui/parts.tsx'
 import { PasskeyList } from '../people/passkey-list.tsx'
-import { rolesText } from '../people/roles.tsx'
+import { FEW_CODES, rolesText } from '../people/roles.tsx'
 import { Sessions } from '../people/sessions.tsx'
 import { RecoveryCodes, ShownOnce } from '../people/shown-once.tsx'
-import { FEW_CODES } from '../people/user.ts'
 
 /** What a person gives once more before their own ways in are changed. */
 interface Proof {
@@ -34,30 +31,17 @@ function proofOf({ password, code }: Proof): Proof {
 }
 
 /** Password and code, as a login asks for them. */
-function ProofFields({
-  proof,
-  onChange,
-}: {
-  readonly proof: Proof
-  readonly onChange: (proof: Proof) => void
-}) {
+function ProofFields({ of }: Pick<ReturnType<typeof useTyped<Proof>>, 'of'>) {
   return (
     <>
       <Field
+        {...of('password')}
         text="account.password.now"
         type="password"
         autocomplete="current-password"
-        value={proof.password}
-        onInput={(password) => onChange({ ...proof, password })}
         isRequired
       />
-      <Field
-        text="signin.code"
-        autocomplete="one-time-code"
-        value={proof.code}
-        onInput={(code) => onChange({ ...proof, code })}
-        isRequired
-      />
+      <Field {...of('code')} text="signin.code" autocomplete="one-time-code" isRequired />
     </>
   )
 }
@@ -68,7 +52,7 @@ const LOOK_MS = 30_000
 /** One's own recovery codes: how many are left, and others in their place. */
 function OwnRecovery() {
   const [isAsked, setAsked] = useState(false)
-  const [drawn, setDrawn] = useState<readonly string[] | undefined>(undefined)
+  const [drawn, setDrawn] = useState<readonly string[]>()
   const codes = useQuery('/v1/auth/recovery-codes', {}, { on: ['auth.login', 'user.*'], everyMs: LOOK_MS })
   return (
     <Card title={t('people.recovery')}>
@@ -115,15 +99,15 @@ function NewCodes({
   readonly onDrawn: (codes: readonly string[]) => void
   readonly onClose: () => void
 }) {
-  const [proof, setProof] = useState(NOTHING_PROVEN)
+  const { typed, of } = useTyped(NOTHING_PROVEN)
   return (
     <FormDialog
       text="account.recovery.new"
-      act={() => api.post('/v1/auth/recovery-codes', { body: proofOf(proof) })}
+      act={() => api.post('/v1/auth/recovery-codes', { body: proofOf(typed) })}
       onDone={({ recovery_codes: codes }) => onDrawn(codes)}
       onClose={onClose}
     >
-      <ProofFields proof={proof} onChange={setProof} />
+      <ProofFields of={of} />
     </FormDialog>
   )
 }
@@ -134,8 +118,7 @@ export const LEAST_CHARACTERS = 12
 
 /** Changes the own password: with the one before and a code, as a login does. */
 function PasswordForm() {
-  const [typed, setTyped] = useState(EMPTY)
-  const set = (name: keyof typeof EMPTY) => (value: string) => setTyped({ ...typed, [name]: value })
+  const { typed, setTyped, of } = useTyped(EMPTY)
   const change = async () => {
     const { new_password, again, ...proof } = typed
     if (again !== new_password) return undefined
@@ -150,24 +133,22 @@ function PasswordForm() {
         done={t('account.password.done')}
         onDone={() => setTyped(EMPTY)}
       >
-        <ProofFields proof={typed} onChange={(proof) => setTyped({ ...typed, ...proof })} />
+        <ProofFields of={of} />
         <Field
+          {...of('new_password')}
           label={t('account.password.new')}
           help={t('account.password.help', { count: LEAST_CHARACTERS })}
           type="password"
           autocomplete="new-password"
           minLength={LEAST_CHARACTERS}
-          value={typed.new_password}
-          onInput={set('new_password')}
           isRequired
         />
         <Field
+          {...of('again')}
           text="account.password.again"
           error={isOther ? t('account.password.other') : undefined}
           type="password"
           autocomplete="new-password"
-          value={typed.again}
-          onInput={set('again')}
           isRequired
         />
       </Form>
@@ -241,7 +222,7 @@ type Passkey = AnswerOf<'GET', '/v1/auth/passkeys'>['passkeys'][number]
 
 /** One's own passkeys: made on this device, and removed. */
 function Passkeys() {
-  const [chosen, setChosen] = useState<Passkey | undefined>(undefined)
+  const [chosen, setChosen] = useState<Passkey>()
   const passkeys = useQuery('/v1/auth/passkeys', {}, { on: ['passkey.*'] })
   return (
     <Card title={t('people.passkeys')}>

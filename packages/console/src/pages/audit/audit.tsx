@@ -1,19 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { usePages } from '../../api/use-pages.ts'
+import { usePages } from '../../api/use-rows.ts'
 import { filter, setFilters } from '../../app/router.ts'
 import { t, word, wordsOf } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import type { Column } from '../../ui/data-table.tsx'
+import { PagedTable } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { Facts } from '../../ui/facts.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
-import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { PagedTable } from '../../ui/paged-table.tsx'
+import { EmptyState, Facts, Lamp, type Tone } from '../../ui/parts.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoText } from '../../ui/who.ts'
@@ -22,8 +20,8 @@ import { type ChainFindings, type Entry, verifyChain } from './chain.ts'
 
 /** Checks the whole trail from here, and says what can be checked on the box alone. */
 function Verification() {
-  const [findings, setFindings] = useState<ChainFindings | undefined>(undefined)
-  const [checked, setChecked] = useState<number | undefined>(undefined)
+  const [findings, setFindings] = useState<ChainFindings>()
+  const [checked, setChecked] = useState<number>()
   const ending = useRef(new AbortController())
   useEffect(() => () => ending.current.abort(), [])
   const run = async (): Promise<void> => {
@@ -142,7 +140,7 @@ function AuditFilters() {
 
 /** The trail: who did what and when, and whether it still holds what was written. */
 export function Page() {
-  const [shown, setShown] = useState<Entry | undefined>(undefined)
+  const [shown, setShown] = useState<Entry>()
   const entries = usePages('/v1/audit', queryOf(), ['*'])
   return (
     <>
@@ -179,10 +177,9 @@ function queryOf(): Readonly<Record<string, string>> {
 
 function columns(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
   return [
-    { key: 'at', title: t('audit.when'), isTight: true, cell: ({ at }) => <Time at={at} /> },
+    { text: 'audit.when', isTight: true, of: 'at', as: 'moment' },
     {
-      key: 'who',
-      title: t('audit.who'),
+      text: 'audit.who',
       cell: ({ principal }) => (
         <Button
           kind="quiet"
@@ -194,8 +191,7 @@ function columns(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
       ),
     },
     {
-      key: 'what',
-      title: t('audit.what'),
+      text: 'audit.what',
       cell: (entry) => (
         <Button
           kind="quiet"
@@ -206,10 +202,9 @@ function columns(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
         </Button>
       ),
     },
-    { key: 'target', title: t('audit.target'), cell: (entry) => <Target entry={entry} />, isWide: true },
+    { text: 'audit.target', cell: (entry) => <Target entry={entry} />, isWide: true },
     {
-      key: 'outcome',
-      title: t('audit.outcome'),
+      text: 'audit.outcome',
       cell: ({ outcome }) => <Lamp tone={toneOf(outcome)} label={word('audit.outcome', outcome)} />,
     },
   ]

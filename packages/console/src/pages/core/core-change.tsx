@@ -29,8 +29,8 @@ interface LookFirst {
 
 /** Of another change, which is to be looked at anew, nothing is shown; of none, nothing ever. */
 export function useLookFirst(change: CoreChange | undefined): LookFirst {
-  const [looked, setLooked] = useState<string | undefined>(undefined)
-  const [known, setKnown] = useState<string | undefined>(undefined)
+  const [looked, setLooked] = useState<string>()
+  const [known, setKnown] = useState<string>()
   const panels = usePanels<{ readonly Panel: Effect }>('core.change')
   const Effect = panels?.[0]?.Panel
   const key = change && JSON.stringify(change)

@@ -1,22 +1,19 @@
+import './core.css'
+import type { AnswerOf, ItemOf } from '@steeple/client'
+import { useState } from 'preact/hooks'
+import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
 import { type Query, useQuery } from '../../api/use-query.ts'
 import { coreOutage, hasLabCore, radioOutage, unknownSince } from '../../app/outages.tsx'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { t, word } from '../../text/index.ts'
-import { Card } from '../../ui/card.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
+import { Button } from '../../ui/button.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
+import { Checkbox } from '../../ui/field.tsx'
 import { HealthList } from '../../ui/health-list.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
-import './core.css'
-import type { AnswerOf, ItemOf } from '@steeple/client'
-import { useState } from 'preact/hooks'
-import { api } from '../../api/client.ts'
-import { Button } from '../../ui/button.tsx'
-import { Checkbox } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { Said } from '../../ui/said.tsx'
+import { Card, EmptyState, Facts, Said } from '../../ui/parts.tsx'
 import { clockText, Time } from '../../ui/time.tsx'
-import { restartedOf } from './restarted.ts'
 
 /** The states of a node, in the order of its life. */
 const STATES = ['provision', 'register', 'on-air', 'peer', 'breakout'] as const
@@ -41,7 +38,7 @@ function Lifecycle({ nodeId, isArmed }: { readonly nodeId: string; readonly isAr
     { on: ['node.*', 'lifecycle.*', 'tx.*', 'peer.*'] },
   )
   const own = nodes.data?.nodes.find(({ node_id: id }) => id === nodeId)
-  const [chosen, setChosen] = useState<State | undefined>(undefined)
+  const [chosen, setChosen] = useState<State>()
   const now = STATES.find((state) => state === own?.lifecycle)
   return (
     <Card title={t('core.life')}>
@@ -180,20 +177,16 @@ export function Page() {
       {data === undefined ? null : (
         <>
           <Card title={t('core.facts')}>
-            <dl class="facts">
-              <dt>{t('core.which')}</dt>
-              <dd>{data.core}</dd>
-              <dt>{t('core.plmn')}</dt>
-              <dd>{data.plmn}</dd>
-              <dt>{t('core.tac')}</dt>
-              <dd>{data.tac}</dd>
-              <dt>{t('core.apns')}</dt>
-              <dd>{data.apns.join(', ')}</dd>
-              <dt>{t('core.radio')}</dt>
-              <dd>{radioText(data)}</dd>
-              <dt>{t('core.attached')}</dt>
-              <dd>{attachedText(data)}</dd>
-            </dl>
+            <Facts
+              facts={[
+                [t('core.which'), data.core],
+                [t('core.plmn'), data.plmn],
+                [t('core.tac'), data.tac],
+                [t('core.apns'), data.apns.join(', ') || '–'],
+                [t('core.radio'), radioText(data)],
+                [t('core.attached'), attachedText(data)],
+              ]}
+            />
           </Card>
           <div class="cards">
             {KINDS.map((kind) => (
@@ -240,4 +233,30 @@ function Parts({ components }: Parameters<typeof HealthList>[0]) {
   ) : (
     <HealthList components={components} unknownSince={unknownSince} />
   )
+}
+
+/** One time that daemons were restarted. */
+interface Restarted {
+  readonly seq: number
+  readonly at: string
+  readonly daemons: readonly string[]
+  /** Why, in the service's words; undefined when it was for the files. */
+  readonly why: string | undefined
+  /** The files of the configuration that are other ones since. */
+  readonly files: readonly string[]
+}
+
+/** What an entry of the trail says of daemons that were restarted, by a repair or for another configuration. */
+export function restartedOf({
+  seq,
+  at,
+  detail,
+}: Pick<ItemOf<'/v1/audit'>, 'seq' | 'at' | 'detail'>): Restarted {
+  const { daemons, restarted, reason, changed } = (detail ?? {}) as Readonly<Record<string, unknown>>
+  const why = typeof reason === 'string' ? reason : undefined
+  return { seq, at, daemons: textsOf(daemons ?? restarted), why, files: textsOf(changed) }
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
 }

@@ -1,21 +1,20 @@
-import { type Query, useQuery } from '../../api/use-query.ts'
-import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
-import { locale, named, t, word } from '../../text/index.ts'
-import { Card } from '../../ui/card.tsx'
-import { hasNoCell } from '../sessions/no-cell.ts'
-import { Needs } from './needs.tsx'
 import './home.css'
 import type { AnswerOf } from '@steeple/client'
-import { type Board, useBoard } from '../../app/incidents.tsx'
-import { closedGates, GATES } from '../../app/kept-off.ts'
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { type Query, useQuery } from '../../api/use-query.ts'
+import { type Board, IncidentList, isAbout, Mend, useBoard, wellText } from '../../app/incidents.tsx'
+import { closedGates, GATES, isKeptOff } from '../../app/kept-off.ts'
 import { coreOutage, radioOutage } from '../../app/outages.tsx'
 import { ifPage, pageThatMends } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
+import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
+import { locale, named, t, word } from '../../text/index.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
-import { Said } from '../../ui/said.tsx'
+import { Card, Lamp, Said } from '../../ui/parts.tsx'
 import { clockText } from '../../ui/time.tsx'
+import { hasNoCell } from '../sessions/columns.tsx'
 import { Happenings } from './happenings.tsx'
 import { type Outage, Over, recoveringFrom, useOutages } from './over.tsx'
 import { UsageToday } from './usage-today.tsx'
@@ -145,12 +144,18 @@ function Machinery({ status, past }: { readonly status: Query<Status>; readonly 
 /** What the look at the internet found, in the words of that outage; and the way of the phones where it is through other boxes. */
 function Internet({ status: { breakout, components, internet } }: { readonly status: Status }) {
   const line = components.find(({ name }) => name === 'nodes.internet')
+  const [tone, text] =
+    internet === null
+      ? (['none', 'home.internet.unknown'] as const)
+      : internet
+        ? (['ok', 'home.internet'] as const)
+        : (['bad', 'home.internet.gone'] as const)
   return (
     <>
       {line === undefined ? null : (
         <>
           <p>
-            <InternetLamp isThere={internet} />
+            <Lamp tone={tone} label={t(text)} />
           </p>
           <p class="fine">
             <Said>{line.detail}</Said>
@@ -164,22 +169,13 @@ function Internet({ status: { breakout, components, internet } }: { readonly sta
   )
 }
 
-function InternetLamp({ isThere }: { readonly isThere: boolean | null }) {
-  if (isThere === null) return <Lamp tone="none" label={t('home.internet.unknown')} />
-  return isThere ? (
-    <Lamp tone="ok" label={t('home.internet')} />
-  ) : (
-    <Lamp tone="bad" label={t('home.internet.gone')} />
-  )
-}
-
 /** Whether a radio that is not seen yet is on its way: its outage is over. */
 function isComingBack(incidents: Status['incidents'], past: readonly Outage[]): boolean {
   return radioOutage(incidents) === undefined && recoveringFrom(past, 0) !== undefined
 }
 
 /** Red is an outage alone: a box that has seen no base station yet may look at another part of the core than they are at. */
-function RadioLamp({ status: { enb, incidents }, past }: PartsProps) {
+function RadioLamp({ status: { enb, incidents }, past }: Parameters<typeof Parts>[0]) {
   if (!enb.known) return <Lamp tone="none" label={t('home.radio.unknown')} />
   if (enb.connected) return <Lamp tone="ok" label={t('home.radio.connected')} />
   if (isComingBack(incidents, past)) return <Lamp tone="none" label={t('home.radio.back')} />
@@ -187,12 +183,7 @@ function RadioLamp({ status: { enb, incidents }, past }: PartsProps) {
   return <Lamp tone={isGone ? 'bad' : 'none'} label={t(isGone ? 'home.radio.gone' : 'home.radio.none')} />
 }
 
-interface PartsProps {
-  readonly status: Status
-  readonly past: readonly Outage[]
-}
-
-function Parts({ status, past }: PartsProps) {
+function Parts({ status, past }: { readonly status: Status; readonly past: readonly Outage[] }) {
   const { enb, ue, components, incidents } = status
   const core = coreOutage(incidents)
   if (core !== undefined)
@@ -323,4 +314,54 @@ function sentenceOf(state: Tx, isForeign: boolean): string {
   if (missing.length > 0) return t('home.offAir.gates', { reasons: missing.join(t('home.and')) })
   if (!state.armed) return t('home.offAir.ready')
   return t(isForeign ? 'home.offAir.armedOthers' : 'home.offAir.armed')
+}
+
+/** What needs somebody now: the outages, and what plugins tell of beside them. */
+function Needs({
+  board,
+  children,
+}: {
+  readonly board: Board
+  /** What is over. */
+  readonly children: ComponentChildren
+}) {
+  const [told, setTold] = useState<readonly string[]>([])
+  const { at, error, incidents } = board
+  const isKnown = (subject: string): boolean => incidents.some((incident) => isAbout(incident, subject))
+  const isKept = isKeptOff(tx.value)
+  return (
+    <Card title={t('home.needs')}>
+      <ErrorNotice error={error} />
+      {at !== undefined && told.length + incidents.length === 0 ? (
+        <p>
+          <Lamp tone={isKept ? 'none' : 'ok'} label={wellText(board)} />
+          {isKept ? <> {t('home.needs.keptOff')}</> : null}
+        </p>
+      ) : null}
+      <IncidentList board={board} />
+      {children}
+      <ul class="home-list">
+        <Panels on="overview.needs" isKnown={isKnown} status={board.status.data} onTold={setTold} Act={Act} />
+      </ul>
+    </Card>
+  )
+}
+
+/** What can be done about something that is wrong: mend it here, or go where it is looked at. */
+function Act({
+  rule,
+  place,
+  onDone,
+}: {
+  readonly rule: string
+  readonly place: string
+  readonly onDone: () => void
+}) {
+  const href = ifPage(place) ?? ifPage('/system')
+  return (
+    <>
+      <Mend kind={rule === 'clock_skew' ? 'clock_wrong' : ''} onDone={onDone} />
+      {href === undefined ? null : <ButtonLink href={href}>{t('home.look')}</ButtonLink>}
+    </>
+  )
 }

@@ -2,7 +2,7 @@ import type { AnswerOf } from '@steeple/client'
 import { useQuery } from '../../api/use-query.ts'
 import { type Board, nameOf } from '../../app/incidents.tsx'
 import { t } from '../../text/index.ts'
-import { Lamp } from '../../ui/lamp.tsx'
+import { Lamp } from '../../ui/parts.tsx'
 import { durationText } from '../../ui/time.tsx'
 
 /** An outage from its begin to its end. */

@@ -6,8 +6,8 @@ import { ifPage } from '../../app/pages-here.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { Bytes, bytesText } from '../../ui/bytes.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { Lamp } from '../../ui/parts.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
 import { clockText } from '../../ui/time.tsx'
 import { follow } from '../subscriber/follow.ts'
@@ -103,14 +103,13 @@ function TalkerLine({
 }: {
   readonly talker: Talker
 }) {
-  const resume = useAction(() => api.post('/v1/sims/{imsi}/resume', { path: { imsi: hash }, body: {} }))
-  const suspend = useAction(() => api.post('/v1/sims/{imsi}/suspend', { path: { imsi: hash }, body: {} }))
-  const off = async (): Promise<void> => {
-    if ((await suspend.run())?.ok === true) follow('suspend', hash, label ?? hash, () => void on())
-  }
-  const on = async (): Promise<void> => {
-    if ((await resume.run())?.ok === true) follow('resume', hash, label ?? hash)
-  }
+  const sim = { path: { imsi: hash }, body: {} }
+  const resume = useAction(() => api.post('/v1/sims/{imsi}/resume', sim), {
+    onDone: () => follow('resume', hash, label ?? hash),
+  })
+  const suspend = useAction(() => api.post('/v1/sims/{imsi}/suspend', sim), {
+    onDone: () => follow('suspend', hash, label ?? hash, () => void resume.run()),
+  })
   const error = suspend.error ?? resume.error
   return (
     <li class="talker">
@@ -125,7 +124,7 @@ function TalkerLine({
           kind="quiet"
           isBusy={suspend.isBusy}
           label={t('home.suspendOne', { name: label ?? hash })}
-          onClick={() => void off()}
+          onClick={() => void suspend.run()}
         >
           {t('home.suspend')}
         </Button>

@@ -1,8 +1,8 @@
 import type { AnswerOf } from '@steeple/client'
-import { named, t } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
+import { t } from '../../text/index.ts'
+import { RowButton } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
+import { Lamp } from '../../ui/parts.tsx'
 import { Time } from '../../ui/time.tsx'
 
 type Passkey = AnswerOf<'GET', '/v1/auth/passkeys'>['passkeys'][number]
@@ -16,17 +16,11 @@ export function PasskeyList({
   readonly onRemove: (passkey: Passkey) => void
 }) {
   const columns: readonly Column<Passkey>[] = [
-    { key: 'label', title: t('people.name'), cell: ({ label }) => label },
-    { key: 'host', title: t('people.passkey.host'), cell: ({ host_name }) => host_name, isWide: true },
+    { text: 'people.name', of: 'label' },
+    { text: 'people.passkey.host', of: 'host_name', isWide: true },
+    { text: 'people.since', of: 'created_at', as: 'day', isWide: true },
     {
-      key: 'made',
-      title: t('people.since'),
-      cell: ({ created_at }) => <Time at={created_at} dateOnly />,
-      isWide: true,
-    },
-    {
-      key: 'used',
-      title: t('people.token.used'),
+      text: 'people.token.used',
       cell: ({ last_used_at: at, disabled_at }) =>
         disabled_at !== null ? (
           <Lamp tone="bad" label={t('people.passkey.disabled')} />
@@ -37,17 +31,8 @@ export function PasskeyList({
         ),
     },
     {
-      key: 'do',
-      title: t('people.actions'),
-      cell: (one) => (
-        <Button
-          kind="quiet"
-          label={named(t('people.passkey.remove'), one.label)}
-          onClick={() => onRemove(one)}
-        >
-          {t('people.passkey.remove')}
-        </Button>
-      ),
+      text: 'people.actions',
+      cell: (one) => <RowButton text="people.passkey.remove" of={one.label} onClick={() => onRemove(one)} />,
     },
   ]
   return (

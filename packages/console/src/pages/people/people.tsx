@@ -1,16 +1,15 @@
 import type { ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { usePages } from '../../api/use-pages.ts'
+import { usePages } from '../../api/use-rows.ts'
 import { filter, setFilters } from '../../app/router.ts'
-import { named, t } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
+import { t } from '../../text/index.ts'
+import { RowButton } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { PagedTable } from '../../ui/paged-table.tsx'
+import { PagedTable } from '../../ui/data-table.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
+import { EmptyState } from '../../ui/parts.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
-import { Time } from '../../ui/time.tsx'
 import { rolesText } from './roles.tsx'
 import { Sessions } from './sessions.tsx'
 import { Tokens } from './tokens.tsx'
@@ -40,7 +39,7 @@ type Invitation = ItemOf<'/v1/users/invitations'>
 
 /** Invitations that can be accepted still. */
 function Invitations() {
-  const [chosen, setChosen] = useState<Invitation | undefined>(undefined)
+  const [chosen, setChosen] = useState<Invitation>()
   const invitations = usePages('/v1/users/invitations', {}, ['user.*'])
   return (
     <>
@@ -69,18 +68,13 @@ function Invitations() {
 
 function columns(onWithdraw: (one: Invitation) => void): readonly Column<Invitation>[] {
   return [
-    { key: 'name', title: t('people.name'), cell: ({ name }) => name },
-    { key: 'roles', title: t('people.roles'), cell: ({ roles }) => rolesText(roles) },
-    { key: 'until', title: t('people.until'), cell: ({ expires_at }) => <Time at={expires_at} relative /> },
-    { key: 'by', title: t('people.by'), cell: ({ created_by }) => created_by.name, isWide: true },
+    { text: 'people.name', of: 'name' },
+    { text: 'people.roles', cell: ({ roles }) => rolesText(roles) },
+    { text: 'people.until', of: 'expires_at', as: 'ago' },
+    { text: 'people.by', cell: ({ created_by }) => created_by.name, isWide: true },
     {
-      key: 'do',
-      title: t('people.actions'),
-      cell: (one) => (
-        <Button kind="quiet" label={named(t('people.withdraw'), one.name)} onClick={() => onWithdraw(one)}>
-          {t('people.withdraw')}
-        </Button>
-      ),
+      text: 'people.actions',
+      cell: (one) => <RowButton text="people.withdraw" of={one.name} onClick={() => onWithdraw(one)} />,
     },
   ]
 }

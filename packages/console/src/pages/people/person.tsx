@@ -4,25 +4,21 @@ import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import type { PageProps } from '../../app/pages.ts'
 import { navigate } from '../../app/router.ts'
-import { named, t } from '../../text/index.ts'
-import { Button, ButtonLink } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
+import { t } from '../../text/index.ts'
+import { Button, ButtonLink, RowButton } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { Facts } from '../../ui/facts.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { ErrorNotice } from '../../ui/notice.tsx'
+import { ErrorNotice, Loaded } from '../../ui/notice.tsx'
+import { Card, EmptyState, Facts } from '../../ui/parts.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
 import { PasskeyList } from './passkey-list.tsx'
+import type { User } from './roles.tsx'
 import { RoleBoxes, rolesOf, rolesText } from './roles.tsx'
 import { Sessions } from './sessions.tsx'
 import { type Drawn, DrawnCredentials } from './shown-once.tsx'
-import type { User } from './user.ts'
 
 /** One person: roles, sessions, ways in, and the end of them. */
 export function Page({ params: { id = '' } }: PageProps) {
@@ -54,7 +50,9 @@ function Nobody() {
   )
 }
 
-function Person({ user, onChanged }: { readonly user: User; readonly onChanged: () => void }) {
+function Person({ user, onChanged }: RolesProps) {
+  const [open, setOpen] = useState<'roles' | 'remove'>()
+  const close = (): void => setOpen(undefined)
   return (
     <>
       <h1>{user.name}</h1>
@@ -71,9 +69,13 @@ function Person({ user, onChanged }: { readonly user: User; readonly onChanged: 
           ]}
         />
         <div class="actions">
-          <PersonRoles user={user} onChanged={onChanged} />
+          <Button onClick={() => setOpen('roles')}>{t('people.roles.change')}</Button>
           <PersonReset user={user} onChanged={onChanged} />
-          <PersonRemove user={user} />
+          <Button kind="danger" onClick={() => setOpen('remove')}>
+            {t('people.remove')}
+          </Button>
+          {open === 'roles' ? <RolesDialog user={user} onChanged={onChanged} onClose={close} /> : null}
+          {open === 'remove' ? <RemoveDialog user={user} onClose={close} /> : null}
         </div>
       </section>
       <Card title={t('people.sessions')}>
@@ -85,9 +87,9 @@ function Person({ user, onChanged }: { readonly user: User; readonly onChanged: 
 }
 
 /** Gives a person another authenticator, or everything anew; both are shown once. */
-function PersonReset({ user, onChanged }: { readonly user: User; readonly onChanged: () => void }) {
-  const [asked, setAsked] = useState<'reset' | 'totp' | undefined>(undefined)
-  const [drawn, setDrawn] = useState<Drawn | undefined>(undefined)
+function PersonReset({ user, onChanged }: RolesProps) {
+  const [asked, setAsked] = useState<'reset' | 'totp'>()
+  const [drawn, setDrawn] = useState<Drawn>()
   return (
     <>
       <Button onClick={() => setAsked('totp')}>{t('people.totp')}</Button>
@@ -122,20 +124,16 @@ function PersonReset({ user, onChanged }: { readonly user: User; readonly onChan
 function PersonKeys({ user }: { readonly user: User }) {
   const { id } = user
   const passkeys = useQuery('/v1/users/{id}/passkeys', { path: { id } }, { on: ['passkey.*', 'user.*'] })
-  const remove = useAction((passkey: string) =>
-    api.delete('/v1/users/{id}/passkeys/{passkey}', { path: { id, passkey } }),
+  const remove = useAction(
+    (passkey: string) => api.delete('/v1/users/{id}/passkeys/{passkey}', { path: { id, passkey } }),
+    { done: t('people.passkey.removed'), onDone: passkeys.reload },
   )
-  const run = async (passkey: string): Promise<void> => {
-    if ((await remove.run(passkey))?.ok !== true) return
-    toast({ text: t('people.passkey.removed') })
-    passkeys.reload()
-  }
   return (
     <>
       <Card title={t('people.passkeys')}>
         <ErrorNotice error={remove.error} />
         <Loaded query={passkeys}>
-          {(known) => <PasskeyList passkeys={known.passkeys} onRemove={(one) => void run(one.id)} />}
+          {(known) => <PasskeyList passkeys={known.passkeys} onRemove={(one) => void remove.run(one.id)} />}
         </Loaded>
       </Card>
       <Certificates id={id} />
@@ -147,12 +145,10 @@ type Certificate = ItemOf<'/v1/users/{id}/certificates'>
 
 function Certificates({ id }: { readonly id: string }) {
   const certificates = useQuery('/v1/users/{id}/certificates', { path: { id } }, { on: ['user.*'] })
-  const revoke = useAction((serial: string) =>
-    api.delete('/v1/users/{id}/certificates/{serial}', { path: { id, serial } }),
+  const revoke = useAction(
+    (serial: string) => api.delete('/v1/users/{id}/certificates/{serial}', { path: { id, serial } }),
+    { onDone: certificates.reload },
   )
-  const run = async (serial: string): Promise<void> => {
-    if ((await revoke.run(serial))?.ok === true) certificates.reload()
-  }
   return (
     <Card title={t('people.certificates')}>
       <ErrorNotice error={revoke.error} />
@@ -161,7 +157,7 @@ function Certificates({ id }: { readonly id: string }) {
           <DataTable
             label={t('people.certificates')}
             rows={known.certificates}
-            columns={columns((serial) => void run(serial))}
+            columns={columns((serial) => void revoke.run(serial))}
             keyOf={({ serial }) => serial}
             empty={
               <p>
@@ -177,20 +173,17 @@ function Certificates({ id }: { readonly id: string }) {
 
 function columns(onRevoke: (serial: string) => void): readonly Column<Certificate>[] {
   return [
-    { key: 'label', title: t('people.name'), cell: ({ label, serial }) => label || serial.slice(0, 12) },
-    { key: 'until', title: t('people.until'), cell: ({ expires_at }) => <Time at={expires_at} relative /> },
+    { text: 'people.name', cell: ({ label, serial }) => label || serial.slice(0, 12) },
+    { text: 'people.until', of: 'expires_at', as: 'ago' },
     {
-      key: 'do',
-      title: t('people.actions'),
+      text: 'people.actions',
       cell: ({ serial, label, revoked_at }) =>
         revoked_at === null ? (
-          <Button
-            kind="quiet"
-            label={named(t('people.certificate.revoke'), label || serial.slice(0, 12))}
+          <RowButton
+            text="people.certificate.revoke"
+            of={label || serial.slice(0, 12)}
             onClick={() => onRevoke(serial)}
-          >
-            {t('people.certificate.revoke')}
-          </Button>
+          />
         ) : (
           t('people.certificate.revoked')
         ),
@@ -204,16 +197,6 @@ interface RolesProps {
 }
 
 /** Sets the roles of a person. */
-function PersonRoles({ user, onChanged }: RolesProps) {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <>
-      <Button onClick={() => setOpen(true)}>{t('people.roles.change')}</Button>
-      {isOpen ? <RolesDialog user={user} onChanged={onChanged} onClose={() => setOpen(false)} /> : null}
-    </>
-  )
-}
-
 function RolesDialog({ user, onChanged, onClose }: RolesProps & { readonly onClose: () => void }) {
   const draft = useDraft(rolesOf(new Set(user.roles)))
   const [isForced, setForced] = useState(false)
@@ -252,18 +235,6 @@ function RolesDialog({ user, onChanged, onClose }: RolesProps & { readonly onClo
 }
 
 /** Removes a person, after what that means has been said. */
-function PersonRemove({ user }: { readonly user: User }) {
-  const [isAsked, setAsked] = useState(false)
-  return (
-    <>
-      <Button kind="danger" onClick={() => setAsked(true)}>
-        {t('people.remove')}
-      </Button>
-      {isAsked ? <RemoveDialog user={user} onClose={() => setAsked(false)} /> : null}
-    </>
-  )
-}
-
 function RemoveDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
   const [isForced, setForced] = useState(false)
   return (

@@ -1,8 +1,11 @@
+import type { ItemOf, Result } from '@steeple/client'
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { may, type Role } from '../../api/session.ts'
-import { t, word } from '../../text/index.ts'
-import { Facts } from '../../ui/facts.tsx'
-import { Checkbox, Field, Select, type SelectProps } from '../../ui/field.tsx'
+import { choices, t, word } from '../../text/index.ts'
+import { FormDialog, type FormDialogProps } from '../../ui/dialog.tsx'
+import { Checkboxes, Field, Select } from '../../ui/field.tsx'
+import { Facts } from '../../ui/parts.tsx'
 
 /** What the service takes as the name of a person, which is part of certificates and addresses. */
 export const PERSON_NAME = '[A-Za-z0-9]([A-Za-z0-9._@\\-]*[A-Za-z0-9])?'
@@ -28,25 +31,10 @@ export function RoleBoxes({
   readonly chosen: ReadonlySet<string>
   readonly onChange: (chosen: ReadonlySet<string>) => void
 }) {
-  const toggle = (role: Role): void => {
-    const next = new Set(chosen)
-    if (!next.delete(role)) next.add(role)
-    onChange(next)
-  }
-  return (
-    <fieldset>
-      <legend>{t('people.roles')}</legend>
-      {ROLES.filter(may).map((role) => (
-        <Checkbox
-          key={role}
-          label={t(`people.role.${role}`)}
-          help={t(`people.role.${role}.help`)}
-          isChecked={chosen.has(role)}
-          onChange={() => toggle(role)}
-        />
-      ))}
-    </fieldset>
-  )
+  const options = ROLES.filter(may).map((value) => ({
+    ...{ value, label: t(`people.role.${value}`), help: t(`people.role.${value}.help`) },
+  }))
+  return <Checkboxes legend={t('people.roles')} options={options} chosen={chosen} onChange={onChange} />
 }
 
 /** What people do most, and the roles that it takes together. */
@@ -69,80 +57,67 @@ const DEEDS = {
   people: ['admin'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>
 
-function presetOf(chosen: ReadonlySet<string>): string {
-  const found = Object.entries(PRESETS).find(
-    ([, roles]) => roles.length === chosen.size && roles.every((role) => chosen.has(role)),
-  )
-  return found?.[0] ?? ''
-}
-
-/** Roles that belong together, to be chosen at once. */
-function Presets({ value, onChange }: Pick<SelectProps, 'value' | 'onChange'>) {
-  const own = Object.keys(PRESETS).filter((name) => PRESETS[name]?.every(may))
-  return (
-    <Select
-      text="people.preset"
-      value={value}
-      onChange={onChange}
-      options={[
-        ...own.map((name) => ({ value: name, label: word('people.preset', name) })),
-        { value: '', label: t('people.preset.own') },
-      ]}
-    />
-  )
-}
-
-/** What the chosen roles allow, and what not. */
-function Allowed({ chosen }: { readonly chosen: ReadonlySet<string> }) {
-  return (
-    <Facts
-      facts={Object.entries(DEEDS).map(([deed, roles]) => [
-        word('people.deed', deed),
-        t(roles.some((role) => chosen.has(role)) ? 'people.may.yes' : 'people.may.no'),
-      ])}
-    />
-  )
-}
-
-/** Who somebody or something will be: a name and roles. */
-export function NameAndRoles({
+/** Who somebody or something is to be, a name and roles, and what is made of them. */
+export function NewcomerDialog<Data>({
   help,
   pattern,
-  name,
-  onName,
-  roles,
-  onRoles,
-}: {
+  make,
+  children,
+  ...dialog
+}: Pick<FormDialogProps<Data>, 'text' | 'onDone' | 'onClose'> & {
   readonly help: string
   /** What the name may be, where not any line. */
   readonly pattern?: string
-  readonly name: string
-  readonly onName: (name: string) => void
-  readonly roles: ReadonlySet<string>
-  readonly onRoles: (roles: ReadonlySet<string>) => void
+  readonly make: (newcomer: Newcomer) => Promise<Result<Data>>
+  readonly children?: ComponentChildren
 }) {
+  const [name, setName] = useState('')
+  const [roles, setRoles] = useState<ReadonlySet<string>>(new Set(PRESETS.viewer))
   // The roles one by one stand there for who chooses them one by one.
-  const [preset, setPreset] = useState(() => presetOf(roles))
-  const choose = (name: string): void => {
-    setPreset(name)
-    onRoles(new Set(PRESETS[name] ?? roles))
+  const [preset, setPreset] = useState('viewer')
+  const own = Object.keys(PRESETS).filter((one) => PRESETS[one]?.every(may))
+  const choose = (chosen: string): void => {
+    setPreset(chosen)
+    setRoles(new Set(PRESETS[chosen] ?? roles))
   }
   return (
-    <>
+    <FormDialog {...dialog} isDisabled={roles.size === 0} act={() => make({ name, roles: rolesOf(roles) })}>
       <Field
         name="name"
         label={t('people.name')}
         help={help}
         {...(pattern === undefined ? {} : { pattern })}
         value={name}
-        onInput={onName}
+        onInput={setName}
         maxLength={64}
         isRequired
         isFocused
       />
-      <Presets value={preset} onChange={choose} />
-      {preset === '' ? <RoleBoxes chosen={roles} onChange={onRoles} /> : null}
-      <Allowed chosen={roles} />
-    </>
+      <Select
+        text="people.preset"
+        value={preset}
+        onChange={choose}
+        options={[...choices('people.preset', own), { value: '', label: t('people.preset.own') }]}
+      />
+      {preset === '' ? <RoleBoxes chosen={roles} onChange={setRoles} /> : null}
+      <Facts
+        facts={Object.entries(DEEDS).map(([deed, allowing]) => [
+          word('people.deed', deed),
+          t(allowing.some((role) => roles.has(role)) ? 'people.may.yes' : 'people.may.no'),
+        ])}
+      />
+      {children}
+    </FormDialog>
   )
 }
+
+interface Newcomer {
+  readonly name: string
+  readonly roles: readonly Role[]
+}
+
+/** A person who may log in. */
+export type User = ItemOf<'/v1/users'>
+
+/** Fewer recovery codes than that are soon none. */
+export const FEW_CODES = 3

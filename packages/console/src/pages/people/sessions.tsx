@@ -1,35 +1,30 @@
 import type { ItemOf } from '@steeple/client'
 import { api } from '../../api/client.ts'
-import { usePages } from '../../api/use-pages.ts'
 import { useAction } from '../../api/use-query.ts'
-import { named, t, word } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
+import { usePages } from '../../api/use-rows.ts'
+import { t, word } from '../../text/index.ts'
+import { RowButton } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
+import { PagedTable } from '../../ui/data-table.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
-import { PagedTable } from '../../ui/paged-table.tsx'
-import { Time } from '../../ui/time.tsx'
-import { toast } from '../../ui/toast.tsx'
+import { EmptyState, Lamp } from '../../ui/parts.tsx'
 
 type Session = ItemOf<'/v1/auth/sessions'>
 
 /** Sessions that are alive: everybody's, or those of one person. */
 export function Sessions({ userId }: { readonly userId?: string }) {
   const sessions = usePages('/v1/auth/sessions', { user_id: userId }, ['auth.*', 'user.*'])
-  const end = useAction((id: string) => api.delete('/v1/auth/sessions/{id}', { path: { id } }))
-  const run = async (id: string): Promise<void> => {
-    if ((await end.run(id))?.ok !== true) return
-    toast({ text: t('people.session.ended') })
-    sessions.reload()
-  }
+  const end = useAction((id: string) => api.delete('/v1/auth/sessions/{id}', { path: { id } }), {
+    done: t('people.session.ended'),
+    onDone: sessions.reload,
+  })
   return (
     <>
       <ErrorNotice error={end.error} />
       <PagedTable
         query={sessions}
         label={t('people.sessions')}
-        columns={columns(userId === undefined, (id) => void run(id))}
+        columns={columns(userId === undefined, (id) => void end.run(id))}
         keyOf={({ id }) => id}
         empty={
           userId === undefined ? (
@@ -44,36 +39,20 @@ export function Sessions({ userId }: { readonly userId?: string }) {
 }
 
 function columns(withNames: boolean, onEnd: (id: string) => void): readonly Column<Session>[] {
-  const name: Column<Session> = { key: 'name', title: t('people.name'), cell: ({ user_name }) => user_name }
+  const name: Column<Session> = { text: 'people.name', of: 'user_name' }
   return [
     ...(withNames ? [name] : []),
+    { text: 'people.session.device', cell: ({ agent }) => <span title={agent}>{deviceText(agent)}</span> },
+    { text: 'people.session.address', of: 'address' },
+    { text: 'people.session.method', cell: ({ method }) => word('people.method', method), isWide: true },
+    { text: 'people.session.used', of: 'last_used_at', as: 'ago' },
     {
-      key: 'agent',
-      title: t('people.session.device'),
-      cell: ({ agent }) => <span title={agent}>{deviceText(agent)}</span>,
-    },
-    { key: 'address', title: t('people.session.address'), cell: ({ address }) => address },
-    {
-      key: 'method',
-      title: t('people.session.method'),
-      cell: ({ method }) => word('people.method', method),
-      isWide: true,
-    },
-    {
-      key: 'used',
-      title: t('people.session.used'),
-      cell: ({ last_used_at }) => <Time at={last_used_at} relative />,
-    },
-    {
-      key: 'do',
-      title: t('people.actions'),
+      text: 'people.actions',
       cell: ({ id, current, user_name }) =>
         current ? (
           <Lamp tone="ok" label={t('people.session.current')} />
         ) : (
-          <Button kind="quiet" label={named(t('people.session.end'), user_name)} onClick={() => onEnd(id)}>
-            {t('people.session.end')}
-          </Button>
+          <RowButton text="people.session.end" of={user_name} onClick={() => onEnd(id)} />
         ),
     },
   ]

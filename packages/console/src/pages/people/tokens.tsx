@@ -2,56 +2,43 @@ import type { ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { me } from '../../api/session.ts'
-import { usePages } from '../../api/use-pages.ts'
 import { useQuery } from '../../api/use-query.ts'
-import { named, t, word } from '../../text/index.ts'
-import { Button } from '../../ui/button.tsx'
+import { usePages } from '../../api/use-rows.ts'
+import { t, word } from '../../text/index.ts'
+import { Button, RowButton } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
+import { PagedTable } from '../../ui/data-table.tsx'
+import { Closing, Dialog, FormDialog } from '../../ui/dialog.tsx'
 import { Select } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
-import { PagedTable } from '../../ui/paged-table.tsx'
-import { Time } from '../../ui/time.tsx'
+import { EmptyState } from '../../ui/parts.tsx'
 import { whoText } from '../../ui/who.ts'
-import { NameAndRoles, rolesOf, rolesText } from './roles.tsx'
+import { NewcomerDialog, rolesText } from './roles.tsx'
 import { Secret, ShownOnce } from './shown-once.tsx'
 
 const LENGTHS = ['24h', '7d', '30d', '90d', '365d', ''] as const
 
 /** Makes a token for a program; what it is, is shown once. */
 function TokenDialog({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [roles, setRoles] = useState<ReadonlySet<string>>(new Set(['viewer']))
   const [length, setLength] = useState<string>('90d')
-  const [token, setToken] = useState<string | undefined>(undefined)
-  if (token !== undefined)
+  const [made, setMade] = useState<{ readonly name: string; readonly token: string }>()
+  if (made !== undefined)
     return (
-      <ShownOnce title={t('people.token.made', { name })} onClose={onClose}>
-        <Secret label={t('people.token')} text={token} />
+      <ShownOnce title={t('people.token.made', { name: made.name })} onClose={onClose}>
+        <Secret label={t('people.token')} text={made.token} />
         <p>{t('people.token.use')}</p>
       </ShownOnce>
     )
   return (
-    <FormDialog
+    <NewcomerDialog
       text="people.token.make"
-      isDisabled={roles.size === 0}
-      act={() =>
-        api.post('/v1/tokens', {
-          body: { name, roles: rolesOf(roles), ...(length === '' ? {} : { expires_in: length }) },
-        })
+      help={t('people.token.name.help')}
+      make={(newcomer) =>
+        api.post('/v1/tokens', { body: { ...newcomer, ...(length === '' ? {} : { expires_in: length }) } })
       }
-      onDone={(made) => setToken(made.token)}
+      onDone={setMade}
       onClose={onClose}
     >
-      <NameAndRoles
-        help={t('people.token.name.help')}
-        name={name}
-        onName={setName}
-        roles={roles}
-        onRoles={setRoles}
-      />
       <Select
         text="people.token.for"
         value={length}
@@ -61,7 +48,7 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }) {
           label: value === '' ? t('people.token.forever') : t(`people.for.${value}`),
         }))}
       />
-    </FormDialog>
+    </NewcomerDialog>
   )
 }
 
@@ -70,7 +57,7 @@ type Token = ItemOf<'/v1/tokens'>
 /** Tokens of programs, made and deleted. */
 export function Tokens() {
   const [isMaking, setMaking] = useState(false)
-  const [chosen, setChosen] = useState<Token | undefined>(undefined)
+  const [chosen, setChosen] = useState<Token>()
   const tokens = usePages('/v1/tokens', {}, ['token.*', 'user.*'])
   return (
     <>
@@ -137,9 +124,7 @@ function DeleteDialog({
     return (
       <Dialog isOpen title={title} onClose={onClose}>
         <Notice tone="warn">{t('people.token.delete.only')}</Notice>
-        <div class="actions">
-          <Button onClick={onClose}>{t('ui.close')}</Button>
-        </div>
+        <Closing onClose={onClose} />
       </Dialog>
     )
   return (
@@ -163,40 +148,18 @@ function isAdmin({ roles }: { readonly roles: readonly string[] }): boolean {
 
 function columns(onDelete: (token: Token) => void): readonly Column<Token>[] {
   return [
+    { text: 'people.name', of: 'name', isSortable: true },
     {
-      key: 'name',
-      title: t('people.name'),
-      cell: ({ name }) => name,
-      compare: (a, b) => a.name.localeCompare(b.name),
-    },
-    {
-      key: 'roles',
-      title: t('people.roles'),
+      text: 'people.roles',
       cell: ({ kind, roles }) => (kind === 'api' ? rolesText(roles) : word('people.token.kind', kind)),
     },
+    { text: 'people.until', of: 'expires_at', as: 'ago', none: 'people.token.forever' },
+    { text: 'people.token.used', of: 'last_used_at', as: 'ago', none: 'people.never', isWide: true },
+    { text: 'people.by', cell: ({ created_by }) => whoText(created_by), isWide: true },
     {
-      key: 'until',
-      title: t('people.until'),
-      cell: ({ expires_at: at }) => (at === null ? t('people.token.forever') : <Time at={at} relative />),
-    },
-    {
-      key: 'used',
-      title: t('people.token.used'),
-      cell: ({ last_used_at: at }) => (at === null ? t('people.never') : <Time at={at} relative />),
-      isWide: true,
-    },
-    { key: 'by', title: t('people.by'), cell: ({ created_by }) => whoText(created_by), isWide: true },
-    {
-      key: 'do',
-      title: t('people.actions'),
+      text: 'people.actions',
       cell: (token) => (
-        <Button
-          kind="quiet"
-          label={named(t('people.token.delete'), token.name)}
-          onClick={() => onDelete(token)}
-        >
-          {t('people.token.delete')}
-        </Button>
+        <RowButton text="people.token.delete" of={token.name} onClick={() => onDelete(token)} />
       ),
     },
   ]

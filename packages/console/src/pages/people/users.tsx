@@ -1,72 +1,51 @@
+import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { usePages } from '../../api/use-pages.ts'
+import { usePages } from '../../api/use-rows.ts'
 import { navigate } from '../../app/router.ts'
 import { choices, locale, t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
+import { PagedTable } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { PagedTable } from '../../ui/paged-table.tsx'
+import { EmptyState } from '../../ui/parts.tsx'
 import { OnlyHere, QrCode } from '../../ui/qr-code.tsx'
-import { Time } from '../../ui/time.tsx'
 import { PendingInvitations } from './pending.tsx'
-import { NameAndRoles, PERSON_NAME, rolesOf, rolesText } from './roles.tsx'
+import { FEW_CODES, NewcomerDialog, PERSON_NAME, rolesText, type User } from './roles.tsx'
 import { type Drawn, DrawnCredentials, Secret, ShownOnce } from './shown-once.tsx'
-import { FEW_CODES, type User } from './user.ts'
 
 const LENGTHS = ['24h', '72h', '7d', '30d'] as const
 
 /** Invites a person: a link that is good once, shown once. */
 function InviteDialog({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [roles, setRoles] = useState<ReadonlySet<string>>(new Set(['viewer']))
   const [length, setLength] = useState<string>('72h')
-  const [made, setMade] = useState<{ readonly token: string; readonly expires_at: string } | undefined>(
-    undefined,
-  )
-  if (made !== undefined) return <Invitation name={name} made={made} onClose={onClose} />
+  const [made, setMade] = useState<Invited>()
+  if (made !== undefined) return <Invitation made={made} onClose={onClose} />
   return (
-    <FormDialog
+    <NewcomerDialog
       text="people.invite"
-      isDisabled={roles.size === 0}
-      act={() =>
-        api.post('/v1/users/invitations', { body: { name, roles: rolesOf(roles), expires_in: length } })
-      }
+      help={t('people.name.help')}
+      pattern={PERSON_NAME}
+      make={(newcomer) => api.post('/v1/users/invitations', { body: { ...newcomer, expires_in: length } })}
       onDone={setMade}
       onClose={onClose}
     >
-      <NameAndRoles
-        help={t('people.name.help')}
-        pattern={PERSON_NAME}
-        name={name}
-        onName={setName}
-        roles={roles}
-        onRoles={setRoles}
-      />
       <Select
         text="people.invite.for"
         value={length}
         onChange={setLength}
         options={choices('people.for', LENGTHS)}
       />
-    </FormDialog>
+    </NewcomerDialog>
   )
 }
 
-function Invitation({
-  name,
-  made,
-  onClose,
-}: {
-  readonly name: string
-  readonly made: { readonly token: string; readonly expires_at: string }
-  readonly onClose: () => void
-}) {
+type Invited = AnswerOf<'POST', '/v1/users/invitations'>
+
+function Invitation({ made, onClose }: { readonly made: Invited; readonly onClose: () => void }) {
   const link = `${location.origin}/v1/auth/invitation#${made.token}`
   return (
-    <ShownOnce title={t('people.invited', { name })} onClose={onClose}>
+    <ShownOnce title={t('people.invited', { name: made.name })} onClose={onClose}>
       <p>{t('people.invited.what', { until: new Date(made.expires_at).toLocaleString(locale()) })}</p>
       <OnlyHere text={link}>{t('people.invited.here')}</OnlyHere>
       <QrCode text={link} what={t('people.invited.link')} />
@@ -77,7 +56,7 @@ function Invitation({
 
 /** The people, and ways to have more of them. */
 export function Users() {
-  const [dialog, setDialog] = useState<'invite' | 'add' | undefined>(undefined)
+  const [dialog, setDialog] = useState<'invite' | 'add'>()
   const users = usePages('/v1/users', {}, ['user.*', 'auth.login'])
   const close = (): void => {
     setDialog(undefined)
@@ -109,56 +88,36 @@ export function Users() {
 function columns(): readonly Column<User>[] {
   return [
     {
-      key: 'name',
-      title: t('people.name'),
+      text: 'people.name',
       cell: ({ id, name }) => <a href={`/people/${id}`}>{name}</a>,
-      compare: (a, b) => a.name.localeCompare(b.name),
+      of: 'name',
+      isSortable: true,
     },
-    { key: 'roles', title: t('people.roles'), cell: ({ roles }) => rolesText(roles) },
+    { text: 'people.roles', cell: ({ roles }) => rolesText(roles) },
+    { text: 'people.lastLogin', of: 'last_login_at', as: 'ago', none: 'people.never' },
     {
-      key: 'login',
-      title: t('people.lastLogin'),
-      cell: ({ last_login_at: at }) => (at === null ? t('people.never') : <Time at={at} relative />),
-    },
-    {
-      key: 'codes',
-      title: t('people.recovery'),
+      text: 'people.recovery',
       cell: ({ recovery_codes_left: left }) =>
         left < FEW_CODES ? t('people.recovery.few', { count: left }) : left,
       isNumeric: true,
       isWide: true,
     },
-    {
-      key: 'since',
-      title: t('people.since'),
-      cell: ({ created_at }) => <Time at={created_at} dateOnly />,
-      isWide: true,
-    },
+    { text: 'people.since', of: 'created_at', as: 'day', isWide: true },
   ]
 }
 
 /** Adds a person whose credentials are drawn here, for who stands beside you. */
 function AddDialog({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [roles, setRoles] = useState<ReadonlySet<string>>(new Set(['viewer']))
-  const [drawn, setDrawn] = useState<Drawn | undefined>(undefined)
+  const [drawn, setDrawn] = useState<Drawn>()
   if (drawn !== undefined) return <DrawnCredentials drawn={drawn} onClose={onClose} />
   return (
-    <FormDialog
+    <NewcomerDialog
       text="people.add"
-      isDisabled={roles.size === 0}
-      act={() => api.post('/v1/users', { body: { name, roles: rolesOf(roles) } })}
+      help={t('people.name.help')}
+      pattern={PERSON_NAME}
+      make={(newcomer) => api.post('/v1/users', { body: newcomer })}
       onDone={setDrawn}
       onClose={onClose}
-    >
-      <NameAndRoles
-        help={t('people.name.help')}
-        pattern={PERSON_NAME}
-        name={name}
-        onName={setName}
-        roles={roles}
-        onRoles={setRoles}
-      />
-    </FormDialog>
+    />
   )
 }

@@ -1,6 +1,6 @@
 import type { ItemOf } from '@steeple/client'
 import { word } from '../../text/index.ts'
-import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { Lamp, type Tone } from '../../ui/parts.tsx'
 
 /** A plugin as the API lists it. */
 export type PluginRecord = ItemOf<'/v1/plugins'>

@@ -2,19 +2,16 @@ import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
 import type { PageProps } from '../../app/pages.ts'
-import { t, word } from '../../text/index.ts'
-import { Button, ButtonLink } from '../../ui/button.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { Facts } from '../../ui/facts.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { Said } from '../../ui/said.tsx'
+import { navigate } from '../../app/router.ts'
+import { named, t, word } from '../../text/index.ts'
+import { Button, ButtonLink, RowButton } from '../../ui/button.tsx'
+import { DialogButton, FormDialog } from '../../ui/dialog.tsx'
+import { Field } from '../../ui/field.tsx'
+import { ErrorNotice, Loaded, Notice } from '../../ui/notice.tsx'
+import { Card, EmptyState, Facts, Said } from '../../ui/parts.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { PluginSecrets } from './plugin-secrets.tsx'
-import { HealthLamp, type PluginRecord, StateLamp } from './plugin-state.tsx'
-import { PluginVersions } from './plugin-versions.tsx'
+import { HealthLamp, isBelow, type PluginRecord, StateLamp } from './plugin-state.tsx'
 
 /** One plugin: how it is, why it failed, its versions and secrets. */
 export function Page({ params: { name = '' } }: PageProps) {
@@ -92,7 +89,7 @@ function PluginActions({
   readonly plugin: PluginRecord
   readonly onChanged: () => void
 }) {
-  const [asked, setAsked] = useState<Removal | undefined>(undefined)
+  const [asked, setAsked] = useState<Removal>()
   const make = (what: Change) =>
     api.post(`/v1/plugins/{name}/${what}`, { path: { name: plugin.name }, timeoutMs: LONGEST_MS })
   const change = useAction(make)
@@ -136,4 +133,140 @@ function isRemoval(what: Change): what is Removal {
 function changesOf({ state, essential }: PluginRecord): readonly Change[] {
   if (state === 'running') return essential ? ['reload'] : ['reload', 'unload', 'disable']
   return state === 'disabled' ? ['enable'] : ['load', 'disable']
+}
+
+/** The versions that are here: another one in the place of that which runs, and the end of what was installed. */
+function PluginVersions({
+  plugin,
+  onChanged,
+}: {
+  readonly plugin: PluginRecord
+  readonly onChanged: () => void
+}) {
+  const { name, version: current, versions } = plugin
+  const load = useAction((version: string) =>
+    api.post('/v1/plugins/{name}/load', {
+      path: { name },
+      body: { version, rollback: isBelow(version, plugin) },
+      timeoutMs: LONGEST_MS,
+    }),
+  )
+  const run = async (version: string): Promise<void> => {
+    const result = await load.run(version)
+    if (result?.ok === true) toast({ text: t('plugins.load.done', { name: `${name} ${version}` }) })
+    onChanged()
+  }
+  return (
+    <Card title={t('plugins.versions')}>
+      <ErrorNotice error={load.error} />
+      <ul>
+        {versions.map((version) => (
+          <li key={version}>
+            {version}{' '}
+            {version === current ? (
+              t('plugins.version.current')
+            ) : (
+              <Button kind="quiet" isBusy={load.isBusy} onClick={() => void run(version)}>
+                {t(isBelow(version, plugin) ? 'plugins.rollBack' : 'plugins.upgrade', { version })}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {plugin.installed.length === 0 ? null : <Uninstall plugin={plugin} onChanged={onChanged} />}
+    </Card>
+  )
+}
+
+function Uninstall({ plugin, onChanged }: { readonly plugin: PluginRecord; readonly onChanged: () => void }) {
+  const { name } = plugin
+  return (
+    <div class="actions">
+      <DialogButton
+        text="plugins.uninstall"
+        values={{ name }}
+        button={{ kind: 'danger' }}
+        isDanger
+        act={() =>
+          api.post('/v1/plugins/{name}/uninstall', { path: { name }, body: {}, timeoutMs: LONGEST_MS })
+        }
+        onDone={() => {
+          onChanged()
+          navigate('/plugins')
+        }}
+      />
+    </div>
+  )
+}
+
+/** The secrets that a plugin keeps: where each is, never what it is. */
+function PluginSecrets({ name }: { readonly name: string }) {
+  const secrets = useQuery('/v1/plugins/{name}/secrets', { path: { name } }, { on: ['plugin.*'] })
+  const remove = useAction(
+    (key: string) => api.delete('/v1/plugins/{name}/secrets/{key}', { path: { name, key } }),
+    { onDone: secrets.reload },
+  )
+  if (secrets.error === undefined && (secrets.data === undefined || secrets.data.secrets.length === 0))
+    return null
+  return (
+    <Card title={t('plugins.secrets')}>
+      <p>{t('plugins.secrets.what')}</p>
+      <ErrorNotice error={remove.error} />
+      <Loaded query={secrets}>
+        {({ secrets: known }) => (
+          <ul>
+            {known.map(({ key, from }) => (
+              <li key={key}>
+                <code>{key}</code>: {word('plugins.secret.from', from)}{' '}
+                <SetSecret name={name} secret={key} onChanged={secrets.reload} />
+                {from === 'store' ? (
+                  <RowButton
+                    text="plugins.secret.remove"
+                    of={key}
+                    isBusy={remove.isBusy}
+                    onClick={() => void remove.run(key)}
+                  />
+                ) : null}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Card>
+  )
+}
+
+function SetSecret({
+  name,
+  secret,
+  onChanged,
+}: {
+  readonly name: string
+  readonly secret: string
+  readonly onChanged: () => void
+}) {
+  const [value, setValue] = useState('')
+  return (
+    <DialogButton
+      text="plugins.secret.set"
+      values={{ key: secret }}
+      button={{ kind: 'quiet', label: named(t('plugins.secret.set'), secret) }}
+      act={() =>
+        api.put('/v1/plugins/{name}/secrets/{key}', { path: { name, key: secret }, body: { value } })
+      }
+      onDone={() => {
+        setValue('')
+        onChanged()
+      }}
+    >
+      <Field
+        label={t('plugins.secret.value')}
+        help={t('plugins.secret.help')}
+        type="password"
+        value={value}
+        onInput={setValue}
+        isRequired
+      />
+    </DialogButton>
+  )
 }

@@ -1,16 +1,14 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { usePages } from '../../api/use-pages.ts'
+import { usePages } from '../../api/use-rows.ts'
 import { navigate } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { FileField } from '../../ui/file-field.tsx'
+import { FileField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Said } from '../../ui/said.tsx'
+import { Loaded, Notice } from '../../ui/notice.tsx'
+import { Card, Said } from '../../ui/parts.tsx'
 import { HealthLamp, type PluginRecord, StateLamp } from './plugin-state.tsx'
 
 /** All plugins, those that need somebody first, and a way to install one. */
@@ -44,9 +42,7 @@ export function Page() {
               columns={columns()}
               keyOf={({ name }) => name}
               onOpen={({ name }) => navigate(`/plugins/${name}`)}
-              footer={
-                plugins.more === undefined ? null : <Button onClick={plugins.more}>{t('ui.more')}</Button>
-              }
+              footer={plugins.isMore ? <Button onClick={plugins.more}>{t('ui.more')}</Button> : null}
             />
           </>
         )}
@@ -59,8 +55,8 @@ export function Page() {
 const LONGEST_MS = 300_000
 
 function Install({ onInstalled }: { readonly onInstalled: () => void }) {
-  const [file, setFile] = useState<File | undefined>(undefined)
-  const [done, setDone] = useState<PluginRecord | undefined>(undefined)
+  const [file, setFile] = useState<File>()
+  const [done, setDone] = useState<PluginRecord>()
   const install = async () => {
     setDone(undefined)
     const body = { type: 'application/gzip', content: file ?? '' } as const
@@ -101,29 +97,22 @@ function Install({ onInstalled }: { readonly onInstalled: () => void }) {
 function columns(): readonly Column<PluginRecord>[] {
   return [
     {
-      key: 'name',
-      title: t('plugins.name'),
+      text: 'plugins.name',
       cell: ({ name }) => <a href={`/plugins/${name}`}>{name}</a>,
-      compare: (a, b) => a.name.localeCompare(b.name),
+      of: 'name',
+      isSortable: true,
     },
+    { text: 'plugins.state', cell: (plugin) => <StateLamp plugin={plugin} />, of: 'state', isSortable: true },
     {
-      key: 'state',
-      title: t('plugins.state'),
-      cell: (plugin) => <StateLamp plugin={plugin} />,
-      compare: (a, b) => a.state.localeCompare(b.state),
-    },
-    {
-      key: 'health',
-      title: t('plugins.health'),
+      text: 'plugins.health',
       cell: (plugin) => (plugin.state === 'running' ? <HealthLamp plugin={plugin} /> : '–'),
     },
-    { key: 'version', title: t('plugins.version'), cell: ({ version }) => version },
+    { text: 'plugins.version', of: 'version' },
     {
-      key: 'kind',
-      title: t('plugins.kind'),
+      text: 'plugins.kind',
       cell: ({ kind }) => (kind === null ? '' : word('plugins.kind', kind)),
       isWide: true,
     },
-    { key: 'by', title: t('plugins.signedBy'), cell: ({ signed_by }) => signed_by ?? '', isWide: true },
+    { text: 'plugins.signedBy', cell: ({ signed_by }) => signed_by ?? '', isWide: true },
   ]
 }

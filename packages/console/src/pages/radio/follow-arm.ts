@@ -1,13 +1,11 @@
 import { api } from '../../api/client.ts'
-import { soonAfter } from '../../api/soon.ts'
+import { watch } from '../../api/soon.ts'
 import { tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
 import { toast } from '../../ui/toast.tsx'
-import { type Air, airOf } from './air.ts'
 
-const LOOK_MS = 2_000
 /** A radio starts within seconds; one that needs longer tells why so far. */
-const LONGEST_MS = 60_000
+const WATCH = { on: ['tx.*', 'ran.*', 'health.*'], everyMs: 2_000, forMs: 60_000 }
 
 /** Says that a profile was armed, and then whether it is on the air, or why not. */
 export function followArm(id: string): void {
@@ -21,15 +19,13 @@ export function followArm(id: string): void {
   const end = (): void => {
     isOver = true
     stop()
-    clearInterval(often)
-    clearTimeout(longest)
   }
   const say = (air: Air): void => {
     if (air.is === 'starting' || text(air) === said) return
     said = text(air)
     told.change(said, air.is === 'on' ? 'on' : 'bad')
   }
-  const look = async (isLast = false): Promise<void> => {
+  const look = async (isLast: boolean): Promise<void> => {
     const [gate, health] = await Promise.all([api.get('/v1/tx/arm'), api.get('/v1/health')])
     if (!gate.ok || !health.ok || isOver) return
     tx.value = gate.data
@@ -38,8 +34,26 @@ export function followArm(id: string): void {
     say(air)
     if (air.is === 'on' || isLast) end()
   }
-  const stop = soonAfter(['tx.*', 'ran.*', 'health.*'], () => void look())
-  const often = setInterval(() => void look(), LOOK_MS)
-  const longest = setTimeout(() => void look(true), LONGEST_MS)
-  void look()
+  const stop = watch((isLast) => void look(isLast), WATCH)
+}
+
+/** Whether an armed radio sends; `why`: what it says of itself. */
+interface Air {
+  readonly is: 'on' | 'starting' | 'off'
+  readonly why: string
+}
+
+/** How far an armed radio is, by the gate and by what its parts say. One that is late sends nothing. */
+export function airOf(
+  { transmitter }: { readonly transmitter: string },
+  components: readonly { readonly kind: string; readonly status: string; readonly detail: string }[],
+  isLate = false,
+): Air {
+  const radios = components.filter(({ kind }) => kind === 'ran')
+  const down = radios.find(({ status }) => status === 'down')
+  if (down !== undefined) return { is: 'off', why: down.detail }
+  const late = radios.find(({ status }) => status !== 'ok')
+  const why = (late ?? radios[0])?.detail ?? ''
+  if (late === undefined && transmitter === 'on') return { is: 'on', why }
+  return { is: isLate ? 'off' : 'starting', why }
 }

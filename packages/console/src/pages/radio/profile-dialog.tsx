@@ -3,12 +3,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { choices, t, word } from '../../text/index.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { Field, Select } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
-import { Said } from '../../ui/said.tsx'
+import { Dialog, FormDialog } from '../../ui/dialog.tsx'
+import { Field, Select, useTyped } from '../../ui/field.tsx'
+import { EmptyState, Lamp, Said } from '../../ui/parts.tsx'
 import {
   bandRows,
   keepUnit,
@@ -89,10 +86,10 @@ function ProfileForm({
   country,
   onClose,
 }: Omit<DialogProps, 'profile'> & { readonly start: ProfileTyped; readonly isNew: boolean }) {
-  const [typed, setTyped] = useState(start)
-  const [refused, setRefused] = useState<Problem | undefined>(undefined)
-  const set = (key: keyof ProfileTyped) => (value: string) => setTyped({ ...typed, [key]: value })
+  const { typed, setTyped, of } = useTyped(start)
+  const [refused, setRefused] = useState<Problem>()
   const id = typed.id.trim()
+  const isByMhz = typed.by === 'mhz'
   const isTaken = isNew && others.some((other) => other.id === id)
   const body = profileBody(typed)
   const put = (dryRun: boolean) =>
@@ -112,19 +109,17 @@ function ProfileForm({
       onClose={onClose}
     >
       <Field
+        {...of('id')}
         text="radio.form.name"
         error={isTaken ? t('radio.form.name.taken') : undefined}
-        value={typed.id}
-        onInput={set('id')}
         pattern={NAME}
         maxLength={64}
         isDisabled={!isNew}
         isRequired
       />
       <Select
-        name="band"
+        {...of('band')}
         label={t('radio.ask.band')}
-        value={typed.band}
         onChange={(band) => {
           const range = ranges.find((one) => `${one.technology} ${one.band}` === band)
           if (range !== undefined) setTyped({ ...typedBand(range), id: typed.id })
@@ -134,50 +129,22 @@ function ProfileForm({
         )}
       />
       <div class="pair">
-        <Select
-          text="radio.form.by"
-          value={typed.by}
-          onChange={set('by')}
-          options={choices('radio.form.by', ['mhz', 'channel'])}
-        />
+        <Select {...of('by')} text="radio.form.by" options={choices('radio.form.by', ['mhz', 'channel'])} />
         <Field
-          name={typed.by === 'mhz' ? 'frequency_mhz' : 'channel'}
-          label={t(typed.by === 'mhz' ? 'radio.form.mhz' : 'radio.form.channel')}
-          value={typed.by === 'mhz' ? typed.mhz : typed.channel}
-          onInput={set(typed.by === 'mhz' ? 'mhz' : 'channel')}
+          {...of(isByMhz ? 'frequency_mhz' : 'channel')}
+          text={isByMhz ? 'radio.form.mhz' : 'radio.form.channel'}
           inputMode="decimal"
           isRequired
         />
+        <Field {...of('bandwidth_mhz')} label={t('radio.ask.width')} inputMode="decimal" isRequired />
         <Field
-          name="bandwidth_mhz"
-          label={t('radio.ask.width')}
-          value={typed.width}
-          onInput={set('width')}
-          inputMode="decimal"
-          isRequired
-        />
-        <Field
-          name="eirp_dbm"
+          {...of('eirp_dbm')}
           label={`${t('radio.carrier.power')}, dBm`}
           help={t('radio.form.power.help')}
-          value={typed.power}
-          onInput={set('power')}
           inputMode="decimal"
         />
-        <Field
-          name="tx_gain_db"
-          text="radio.form.txGain"
-          value={typed.txGain}
-          onInput={set('txGain')}
-          inputMode="decimal"
-        />
-        <Field
-          name="rx_gain_db"
-          text="radio.form.rxGain"
-          value={typed.rxGain}
-          onInput={set('rxGain')}
-          inputMode="decimal"
-        />
+        <Field {...of('tx_gain_db')} text="radio.form.txGain" inputMode="decimal" />
+        <Field {...of('rx_gain_db')} text="radio.form.rxGain" inputMode="decimal" />
       </div>
       <DryRun
         key="dry"
@@ -217,7 +184,7 @@ function DryRun({
   readonly ranges: readonly Range[]
   readonly country: string
 }) {
-  const [judged, setJudged] = useState<Profile | undefined>(undefined)
+  const [judged, setJudged] = useState<Profile>()
   useEffect(() => {
     let isOld = false
     const [id, body] = JSON.parse(request) as readonly [string, { readonly bandwidth_mhz?: number }]

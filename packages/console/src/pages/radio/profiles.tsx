@@ -1,3 +1,4 @@
+import './radio.css'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
@@ -5,17 +6,14 @@ import { useQuery } from '../../api/use-query.ts'
 import { tx } from '../../app/transmitter.tsx'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { Checkbox } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
+import { Checkbox, toggled } from '../../ui/field.tsx'
+import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { EmptyState, Facts, Lamp, Said } from '../../ui/parts.tsx'
 import { Time } from '../../ui/time.tsx'
-import { DryRun } from './dry-run.tsx'
 import { followArm } from './follow-arm.ts'
 import { ProfileDialog, Verdict } from './profile-dialog.tsx'
 import { isWithin, mhzText, type Profile, type Range, spanText } from './spectrum.ts'
-import './radio.css'
 
 /** What somebody has to look at before it sends, in this order. The first three are layers of the gate. */
 const STEPS = ['country-code', 'license', 'allow-list', 'antenna'] as const
@@ -37,12 +35,6 @@ function ArmDialog({
   const closedBy = (step: Step): string | undefined =>
     profile.closed.find(({ gate }) => gate === step)?.reason
   const isDone = STEPS.every((step) => ticked.has(step) && closedBy(step) === undefined)
-  const tick = (step: Step, isTicked: boolean): void => {
-    const next = new Set(ticked)
-    if (isTicked) next.add(step)
-    else next.delete(step)
-    setTicked(next)
-  }
   return (
     <FormDialog
       text="radio.arm"
@@ -71,7 +63,7 @@ function ArmDialog({
               step={step}
               closed={closedBy(step)}
               isTicked={ticked.has(step)}
-              onTick={(isTicked) => tick(step, isTicked)}
+              onTick={() => setTicked(toggled(ticked, step))}
               help={helpOf(step, profile, ranges, country)}
             />
             {step === 'license' ? <License /> : null}
@@ -92,7 +84,7 @@ function Point({
   readonly step: Step
   readonly closed: string | undefined
   readonly isTicked: boolean
-  readonly onTick: (isTicked: boolean) => void
+  readonly onTick: () => void
   readonly help: string
 }) {
   const label = t(`radio.check.${step}`)
@@ -115,14 +107,16 @@ function License() {
   const license = policy.data?.spectrum.license
   if (license?.acknowledged !== true) return null
   return (
-    <dl class="facts">
-      <dt>{t('radio.license.reference')}</dt>
-      <dd>{license.reference ?? '–'}</dd>
-      <dt>{t('radio.license.holder')}</dt>
-      <dd>{license.holder ?? '–'}</dd>
-      <dt>{t('radio.license.expires')}</dt>
-      <dd>{license.expires_at === null ? t('radio.license.forever') : <Time at={license.expires_at} />}</dd>
-    </dl>
+    <Facts
+      facts={[
+        [t('radio.license.reference'), license.reference ?? '–'],
+        [t('radio.license.holder'), license.holder ?? '–'],
+        [
+          t('radio.license.expires'),
+          license.expires_at === null ? t('radio.license.forever') : <Time at={license.expires_at} />,
+        ],
+      ]}
+    />
   )
 }
 
@@ -157,10 +151,10 @@ export function Profiles({
   readonly ranges: readonly Range[]
   readonly country: string
 }) {
-  const [armed, setArmed] = useState<string | undefined>(undefined)
+  const [armed, setArmed] = useState<string>()
   /** The one that is changed; `null`: another one is made. */
-  const [edited, setEdited] = useState<Profile | null | undefined>(undefined)
-  const [removed, setRemoved] = useState<string | undefined>(undefined)
+  const [edited, setEdited] = useState<Profile | null>()
+  const [removed, setRemoved] = useState<string>()
   const chosen = profiles.find(({ id }) => id === armed)
   const add = may('sim:admin') ? (
     <Button onClick={() => setEdited(null)}>{t('radio.profile.add')}</Button>
@@ -194,7 +188,14 @@ export function Profiles({
           onClose={() => setEdited(undefined)}
         />
       )}
-      {removed === undefined ? null : <RemoveDialog id={removed} onClose={() => setRemoved(undefined)} />}
+      {removed === undefined ? null : (
+        <FormDialog
+          text="radio.profile.remove"
+          values={{ id: removed }}
+          act={() => api.delete('/v1/tx/profiles/{id}', { path: { id: removed } })}
+          onClose={() => setRemoved(undefined)}
+        />
+      )}
       {chosen === undefined ? null : (
         <ArmDialog
           key={chosen.id}
@@ -206,11 +207,6 @@ export function Profiles({
       )}
     </section>
   )
-}
-
-function RemoveDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const remove = () => api.delete('/v1/tx/profiles/{id}', { path: { id } })
-  return <FormDialog text="radio.profile.remove" values={{ id }} act={remove} onClose={onClose} />
 }
 
 interface CardProps {
@@ -264,25 +260,57 @@ function ProfileCard({ profile, onArm, ...care }: CardProps) {
 function Carrier({ profile }: { readonly profile: Profile }) {
   const { downlink, uplink, technology, band, channel, fallback } = profile
   return (
-    <dl class="facts">
-      <dt>{t('radio.carrier.channel')}</dt>
-      <dd>
-        {word('radio.technology', technology)} {channel} {band === null ? '' : `(${band})`}
-      </dd>
-      <dt>{t('radio.carrier.down')}</dt>
-      <dd>{downlink === null ? t('radio.carrier.unknown') : spanText(downlink)}</dd>
-      <dt>{t('radio.carrier.up')}</dt>
-      <dd>{uplink === null ? t('radio.carrier.none') : spanText(uplink)}</dd>
-      <dt>{t('radio.carrier.width')}</dt>
-      <dd>{mhzText(profile.bandwidth_mhz)}</dd>
-      <dt>{t('radio.carrier.power')}</dt>
-      <dd>{profile.eirp_dbm === null ? t('radio.carrier.power.none') : `${profile.eirp_dbm} dBm`}</dd>
-      {fallback === null ? null : (
-        <>
-          <dt>{t('radio.fallback')}</dt>
-          <dd>{word('radio.fallback', fallback.kind)}</dd>
-        </>
+    <Facts
+      facts={[
+        [
+          t('radio.carrier.channel'),
+          `${word('radio.technology', technology)} ${channel} ${band === null ? '' : `(${band})`}`,
+        ],
+        [t('radio.carrier.down'), downlink === null ? t('radio.carrier.unknown') : spanText(downlink)],
+        [t('radio.carrier.up'), uplink === null ? t('radio.carrier.none') : spanText(uplink)],
+        [t('radio.carrier.width'), mhzText(profile.bandwidth_mhz)],
+        [
+          t('radio.carrier.power'),
+          profile.eirp_dbm === null ? t('radio.carrier.power.none') : `${profile.eirp_dbm} dBm`,
+        ],
+        [t('radio.fallback'), fallback && word('radio.fallback', fallback.kind)],
+      ]}
+    />
+  )
+}
+
+/** What an arm of a profile would start: the checks before it, and the files that would be written. */
+export function DryRun({ id }: { readonly id: string }) {
+  const { data, error, reload } = useQuery('/v1/tx/profiles/{id}/dry-run', { path: { id } })
+  if (error !== undefined) return <ErrorNotice error={error} onRetry={reload} />
+  if (data === undefined) return null
+  if (data.program === null) return <p class="fine">{t('radio.dry.none')}</p>
+  return (
+    <section aria-label={t('radio.dry')}>
+      <h3>{t('radio.dry')}</h3>
+      <ul class="reasons">
+        {data.checks.map(({ check, problems }) => (
+          <li key={check}>
+            <Lamp tone={problems.length === 0 ? 'ok' : 'bad'} label={word('radio.dry.check', check)} />
+            {problems.map((problem) => (
+              <p key={problem}>
+                <Said>{problem}</Said>
+              </p>
+            ))}
+          </li>
+        ))}
+      </ul>
+      {data.files.length === 0 ? null : (
+        <details>
+          <summary>{t('radio.dry.files', { program: data.program })}</summary>
+          {data.files.map(({ name, text }) => (
+            <figure key={name}>
+              <figcaption>{name}</figcaption>
+              <pre>{text}</pre>
+            </figure>
+          ))}
+        </details>
       )}
-    </dl>
+    </section>
   )
 }

@@ -4,9 +4,8 @@ import { unknownSince } from '../../app/outages.tsx'
 import { pageThatMends } from '../../app/pages-here.ts'
 import type { Tx } from '../../app/transmitter.tsx'
 import { t } from '../../text/index.ts'
-import { Card } from '../../ui/card.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
 import { HealthList } from '../../ui/health-list.tsx'
+import { Card, EmptyState } from '../../ui/parts.tsx'
 
 /** For the words of a radio that stays in its state. */
 const LOOK_MS = 30_000

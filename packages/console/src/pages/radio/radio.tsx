@@ -1,43 +1,34 @@
 import { may } from '../../api/session.ts'
 import { useQuery } from '../../api/use-query.ts'
+import { GATES } from '../../app/kept-off.ts'
 import { ifPage } from '../../app/pages-here.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { StopButton, type Tx, tx } from '../../app/transmitter.tsx'
 import { choices, t } from '../../text/index.ts'
-import { Card } from '../../ui/card.tsx'
 import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Card } from '../../ui/parts.tsx'
 import { Profiles } from './profiles.tsx'
 import './radio.css'
 import type { AnswerOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { Field, Select } from '../../ui/field.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
-import { Said } from '../../ui/said.tsx'
+import { Field, Select, useTyped } from '../../ui/field.tsx'
+import { Lamp, Said } from '../../ui/parts.tsx'
 import { RadioHealth, RadioOutages, sentenceOf } from './radio-health.tsx'
 import { bandOf, CHANGES, mhzText } from './spectrum.ts'
 import { SpectrumMap } from './spectrum-map.tsx'
 
 type Answer = AnswerOf<'POST', '/v1/spectrum/check'>
 
-interface Typed {
-  readonly technology: string
-  readonly channels: string
-  readonly band: string
-  readonly width: string
-  readonly country: string
-}
-
-const EMPTY: Typed = { technology: 'lte', channels: '', band: '', width: '', country: '' }
+const EMPTY = { technology: 'lte', channels: '', band: '', bandwidth_mhz: '', country: '' }
 
 /** Asks whether channels may be used here. It changes nothing. */
 function CheckForm() {
-  const [typed, setTyped] = useState(EMPTY)
-  const [wrong, setWrong] = useState<string | undefined>(undefined)
-  const [answer, setAnswer] = useState<Answer | undefined>(undefined)
-  const set = (key: keyof Typed) => (value: string) => setTyped({ ...typed, [key]: value })
+  const { typed, of } = useTyped(EMPTY)
+  const [wrong, setWrong] = useState<string>()
+  const [answer, setAnswer] = useState<Answer>()
   const ask = async () => {
     const channels = channelsFrom(typed.channels)
     setWrong(channels === undefined ? t('radio.ask.channels.wrong') : undefined)
@@ -51,34 +42,14 @@ function CheckForm() {
       <Form submit={t('radio.ask.go')} act={ask} onDone={setAnswer}>
         <div class="cards">
           <Select
+            {...of('technology')}
             text="radio.ask.technology"
-            value={typed.technology}
-            onChange={set('technology')}
             options={choices('radio.technology', ['lte', 'nr'])}
           />
-          <Field
-            name="channels"
-            text="radio.ask.channels"
-            value={typed.channels}
-            onInput={set('channels')}
-            error={wrong}
-            isRequired
-          />
-          <Field name="band" text="radio.ask.band" value={typed.band} onInput={set('band')} />
-          <Field
-            name="bandwidth_mhz"
-            text="radio.ask.width"
-            value={typed.width}
-            onInput={set('width')}
-            inputMode="decimal"
-          />
-          <Field
-            name="country"
-            text="radio.ask.country"
-            value={typed.country}
-            onInput={set('country')}
-            maxLength={2}
-          />
+          <Field {...of('channels')} text="radio.ask.channels" error={wrong} isRequired />
+          <Field {...of('band')} text="radio.ask.band" />
+          <Field {...of('bandwidth_mhz')} text="radio.ask.width" inputMode="decimal" />
+          <Field {...of('country')} text="radio.ask.country" maxLength={2} />
         </div>
       </Form>
       {answer === undefined ? null : <Verdict answer={answer} />}
@@ -106,29 +77,26 @@ function Verdict({ answer }: { readonly answer: Answer }) {
 
 function columns(): readonly Column<Answer['results'][number]>[] {
   return [
-    { key: 'channel', title: t('radio.ask.channel'), isNumeric: true, cell: ({ channel }) => channel },
+    { text: 'radio.ask.channel', isNumeric: true, of: 'channel' },
     {
-      key: 'allowed',
-      title: t('radio.ask.allowed'),
+      text: 'radio.ask.allowed',
       cell: ({ allowed }) => (
         <Lamp tone={allowed ? 'ok' : 'bad'} label={t(allowed ? 'radio.ask.may' : 'radio.ask.mayNot')} />
       ),
     },
-    { key: 'band', title: t('radio.ask.band'), cell: ({ band, bands }) => band ?? bands.join(', ') },
+    { text: 'radio.ask.band', cell: ({ band, bands }) => band ?? bands.join(', ') },
     {
-      key: 'down',
-      title: t('radio.carrier.down'),
+      text: 'radio.carrier.down',
       isNumeric: true,
       cell: ({ downlink_mhz: mhz }) => (mhz === null ? '–' : mhzText(mhz)),
     },
     {
-      key: 'up',
-      title: t('radio.carrier.up'),
+      text: 'radio.carrier.up',
       isNumeric: true,
       isWide: true,
       cell: ({ uplink_mhz: mhz }) => (mhz === null ? '–' : mhzText(mhz)),
     },
-    { key: 'reason', title: t('radio.ask.why'), cell: ({ reason }) => <Said>{reason ?? ''}</Said> },
+    { text: 'radio.ask.why', cell: ({ reason }) => <Said>{reason ?? ''}</Said> },
   ]
 }
 
@@ -138,7 +106,7 @@ function channelsFrom(text: string): readonly number[] | undefined {
   return parts.length > 0 && parts.every((part) => /^\d{1,7}$/.test(part)) ? parts.map(Number) : undefined
 }
 
-function askedFrom({ technology, band, width, country }: Typed) {
+function askedFrom({ technology, band, bandwidth_mhz: width, country }: typeof EMPTY) {
   return {
     technology: technology === 'nr' ? ('nr' as const) : ('lte' as const),
     ...(band.trim() === '' ? {} : { band: bandOf(technology, band) }),
@@ -146,9 +114,6 @@ function askedFrom({ technology, band, width, country }: Typed) {
     ...(country.trim() === '' ? {} : { country: country.trim().toUpperCase() }),
   }
 }
-
-/** The three layers of the TX gate, with where each is set. */
-const GATES = ['country_code', 'license_ack', 'allow_list'] as const
 
 /** Where one of the three is set, for who may; the others read what it is. */
 function Where({ gate, country }: { readonly gate: (typeof GATES)[number]; readonly country: string }) {

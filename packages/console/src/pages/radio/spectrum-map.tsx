@@ -1,8 +1,7 @@
 import { t, word } from '../../text/index.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
+import { Card, EmptyState } from '../../ui/parts.tsx'
 import { type BandRow, type Bar, bandRows, mhzText, type Profile, type Ranges, spanText } from './spectrum.ts'
 import './radio.css'
 
@@ -113,25 +112,18 @@ function Entries({ rows }: { readonly rows: readonly BandRow[] }) {
   )
   const columns: readonly Column<Entry>[] = [
     {
-      key: 'band',
-      title: t('radio.map.column.band'),
+      text: 'radio.map.column.band',
       cell: ({ technology, band }) => `${word('radio.technology', technology)} ${band}`,
     },
+    { text: 'radio.map.column.what', cell: (bar) => t(`radio.map.${bar.kind}.word`, { label: bar.label }) },
     {
-      key: 'what',
-      title: t('radio.map.column.what'),
-      cell: (bar) => t(`radio.map.${bar.kind}.word`, { label: bar.label }),
-    },
-    {
-      key: 'low',
-      title: t('radio.map.column.low'),
+      text: 'radio.map.column.low',
       isNumeric: true,
       cell: ({ low_mhz }) => mhzText(low_mhz),
       compare: (a, b) => a.low_mhz - b.low_mhz,
     },
     {
-      key: 'high',
-      title: t('radio.map.column.high'),
+      text: 'radio.map.column.high',
       isNumeric: true,
       cell: ({ high_mhz }) => mhzText(high_mhz),
       compare: (a, b) => a.high_mhz - b.high_mhz,

@@ -128,12 +128,12 @@ export interface ProfileTyped {
   readonly band: string
   /** Which of both says where it lies: `mhz` or `channel`. */
   readonly by: string
-  readonly mhz: string
+  readonly frequency_mhz: string
   readonly channel: string
-  readonly width: string
-  readonly power: string
-  readonly txGain: string
-  readonly rxGain: string
+  readonly bandwidth_mhz: string
+  readonly eirp_dbm: string
+  readonly tx_gain_db: string
+  readonly rx_gain_db: string
 }
 
 /** Widths of carriers that all bands of their technology have, or most; the widest first. */
@@ -146,8 +146,9 @@ export function typedBand(range: Range): ProfileTyped {
   const middle = low === null || high === null ? '' : String(Math.round((low + high) * 5) / 10)
   const width = WIDTHS_MHZ.find((each) => each <= room) ?? ''
   return {
-    ...{ id: '', band: `${technology} ${band}`, by: 'mhz', mhz: middle, channel: '' },
-    ...{ width: String(width), power: power === null ? '' : String(power), txGain: '', rxGain: '' },
+    ...{ id: '', band: `${technology} ${band}`, by: 'mhz', frequency_mhz: middle, channel: '' },
+    ...{ bandwidth_mhz: String(width), eirp_dbm: power === null ? '' : String(power) },
+    ...{ tx_gain_db: '', rx_gain_db: '' },
   }
 }
 
@@ -167,21 +168,18 @@ export function typedProfile(profile: Profile): ProfileTyped {
     downlink === null ? '' : String(Math.round((downlink.low_mhz + downlink.high_mhz) * 500) / 1_000)
   const by = mhz === '' || localStorage.getItem(UNIT) === 'channel' ? 'channel' : 'mhz'
   return {
-    ...{ id: profile.id, band: `${profile.technology} ${profile.band ?? ''}`.trim(), by, mhz },
-    ...{ channel: text(profile.channel), width: text(profile.bandwidth_mhz), power: text(profile.eirp_dbm) },
-    ...{ txGain: text(profile.tx_gain_db), rxGain: text(profile.rx_gain_db) },
+    ...{ id: profile.id, band: `${profile.technology} ${profile.band ?? ''}`.trim(), by, frequency_mhz: mhz },
+    ...{ channel: text(profile.channel), bandwidth_mhz: text(profile.bandwidth_mhz) },
+    ...{ eirp_dbm: text(profile.eirp_dbm), tx_gain_db: text(profile.tx_gain_db) },
+    rx_gain_db: text(profile.rx_gain_db),
   }
 }
 
 /** The same as the service takes it; what is no number is sent as it is typed, for the service says why not. */
-export function profileBody(typed: ProfileTyped): ProfileBody {
-  const [technology = '', band] = typed.band.split(' ')
-  const fields = {
-    ...(typed.by === 'mhz' ? { frequency_mhz: typed.mhz } : { channel: typed.channel }),
-    ...{ bandwidth_mhz: typed.width, eirp_dbm: typed.power },
-    ...{ tx_gain_db: typed.txGain, rx_gain_db: typed.rxGain },
-  }
-  const given = Object.entries(fields).filter(([, text]) => text.trim() !== '')
+export function profileBody({ id: _, band: chosen, by, ...fields }: ProfileTyped): ProfileBody {
+  const [technology = '', band] = chosen.split(' ')
+  const other = by === 'mhz' ? 'channel' : 'frequency_mhz'
+  const given = Object.entries(fields).filter(([key, text]) => key !== other && text.trim() !== '')
   const numbers = given.map(([key, text]) => {
     const number = Number(text.trim().replace(',', '.'))
     return [key, Number.isNaN(number) ? text : number] as const

@@ -7,11 +7,11 @@ import { useAction, useQuery } from '../../api/use-query.ts'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
 import { bytesText } from '../../ui/bytes.tsx'
-import { Facts } from '../../ui/facts.tsx'
-import { FileField } from '../../ui/file-field.tsx'
+import { DialogButton } from '../../ui/dialog.tsx'
+import { FileField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
+import { Facts } from '../../ui/parts.tsx'
 import { Time } from '../../ui/time.tsx'
 import { whoOf } from '../../ui/who.ts'
 
@@ -55,7 +55,6 @@ export function LicenseDocument() {
 
 function About({ document, onChanged }: { readonly document: Document; readonly onChanged: () => void }) {
   const { id, license_reference: reference, attached_at: from, ended_at: until } = document
-  const [isRemoved, setRemoved] = useState(false)
   const take = useAction(() => download(`${PATH}/{id}`, { path: { id } }))
   return (
     <>
@@ -88,26 +87,21 @@ function About({ document, onChanged }: { readonly document: Document; readonly 
             {t('rules.document.download')}
           </Button>
           {until === null ? (
-            <Button kind="quiet" onClick={() => setRemoved(true)}>
-              {t('rules.document.remove')}
-            </Button>
+            <DialogButton
+              text="rules.document.remove"
+              button={{ kind: 'quiet' }}
+              act={() => api.delete(`${PATH}/{id}`, { path: { id } })}
+              onDone={onChanged}
+            />
           ) : null}
         </div>
-      ) : null}
-      {isRemoved ? (
-        <FormDialog
-          text="rules.document.remove"
-          act={() => api.delete(`${PATH}/{id}`, { path: { id } })}
-          onDone={onChanged}
-          onClose={() => setRemoved(false)}
-        />
       ) : null}
     </>
   )
 }
 
 function Attach({ isFirst, onChanged }: { readonly isFirst: boolean; readonly onChanged: () => void }) {
-  const [file, setFile] = useState<File | undefined>(undefined)
+  const [file, setFile] = useState<File>()
   return (
     <Form
       submit={t(isFirst ? 'rules.document.attach' : 'rules.document.replace')}

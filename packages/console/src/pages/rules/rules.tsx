@@ -31,8 +31,8 @@ import type { Problem } from '@steeple/client'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
-import { useLeavingGuard } from '../../app/use-leaving-guard.ts'
-import { EmptyState } from '../../ui/empty-state.tsx'
+import { useLeavingGuard } from '../../app/router.ts'
+import { EmptyState } from '../../ui/parts.tsx'
 import { toast } from '../../ui/toast.tsx'
 
 /** The rules as they were when typing began. */
@@ -73,7 +73,7 @@ const NOTHING: Draft = {}
 /** Reads the rules, and keeps what is typed whatever happens to them meanwhile. */
 function useRules(): Rules {
   const query = useQuery('/v1/policy', {}, { on: ['policy.*'] })
-  const [base, setBase] = useState<Base | undefined>(undefined)
+  const [base, setBase] = useState<Base>()
   const [draft, setDraft] = useState<Draft>(NOTHING)
   const [wrong, setWrong] = useState<ReadonlySet<string>>(new Set())
   const change = useAction((patch: object, etag: string | undefined) =>

@@ -1,10 +1,11 @@
-import type { ItemOf } from '@steeple/client'
+import type { AnswerOf, ItemOf } from '@steeple/client'
+import { useQuery } from '../../api/use-query.ts'
 import { t, word } from '../../text/index.ts'
 import { Bytes } from '../../ui/bytes.tsx'
 import type { Column } from '../../ui/data-table.tsx'
-import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { Lamp, type Tone } from '../../ui/parts.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
-import { Lasted, Time } from '../../ui/time.tsx'
+import { Lasted } from '../../ui/time.tsx'
 
 export type Session = ItemOf<'/v1/sessions'>
 
@@ -13,8 +14,7 @@ const TONES: Readonly<Record<string, Tone>> = { active: 'on' }
 /** The columns of a list of sessions; whose it is where the list is not of one SIM. Without a cell nobody uses those that are open. */
 export function sessionColumns(isOfOne: boolean, isWithoutCell: boolean): readonly Column<Session>[] {
   const whose: Column<Session> = {
-    key: 'sim',
-    title: t('sessions.sim'),
+    text: 'sessions.sim',
     cell: ({ imsi_sha256_12: hash, label }) => (
       <>
         <SubscriberName hash={hash} label={label} />{' '}
@@ -25,8 +25,7 @@ export function sessionColumns(isOfOne: boolean, isWithoutCell: boolean): readon
   return [
     ...(isOfOne ? [] : [whose]),
     {
-      key: 'state',
-      title: t('sessions.state'),
+      text: 'sessions.state',
       cell: ({ state }) =>
         isWithoutCell && state !== 'ended' ? (
           <Lamp tone="none" label={t('sessions.state.noCell')} />
@@ -34,39 +33,34 @@ export function sessionColumns(isOfOne: boolean, isWithoutCell: boolean): readon
           <Lamp tone={TONES[state] ?? 'none'} label={word('sessions.state', state)} />
         ),
     },
-    { key: 'apn', title: t('sessions.apn'), cell: ({ apn }) => apn },
+    { text: 'sessions.apn', of: 'apn' },
     {
-      key: 'down',
-      title: t('sessions.down'),
+      text: 'sessions.down',
       isNumeric: true,
       cell: (session) => <Octets value={session.down_bytes} isIncomplete={session.incomplete} />,
     },
     {
-      key: 'up',
-      title: t('sessions.up'),
+      text: 'sessions.up',
       isNumeric: true,
       cell: (session) => <Octets value={session.up_bytes} isIncomplete={session.incomplete} />,
     },
-    { key: 'since', title: t('sessions.since'), cell: ({ started_at: at }) => <Time at={at} relative /> },
+    { text: 'sessions.since', of: 'started_at', as: 'ago' },
     {
-      key: 'length',
-      title: t('sessions.length'),
+      text: 'sessions.length',
       isWide: true,
       cell: ({ started_at: from, ended_at: to }) => <Lasted from={from} to={to} />,
     },
     {
-      key: 'address',
-      title: t('sessions.address'),
+      text: 'sessions.address',
       isWide: true,
       cell: ({ ue_ip: v4, ue_ipv6_prefix: v6 }) => <code>{v4 ?? v6 ?? '–'}</code>,
     },
     {
-      key: 'technology',
-      title: t('sessions.technology'),
+      text: 'sessions.technology',
       isWide: true,
       cell: ({ technology }) => word('sessions.technology', technology),
     },
-    { key: 'cell', title: t('sessions.cell'), isWide: true, isTight: true, cell: ({ cell }) => cell ?? '–' },
+    { text: 'sessions.cell', isWide: true, isTight: true, of: 'cell' },
   ]
 }
 
@@ -78,4 +72,17 @@ function Octets({ value, isIncomplete }: { readonly value: number; readonly isIn
       <Bytes value={value} />
     </>
   )
+}
+
+const LOOK = { on: ['tx.*', 'ran.*', 'health.*'], everyMs: 30_000 } as const
+
+/** Whether no base station is there: a core keeps the sessions of phones that have lost their network. */
+export function hasNoCell({ enb }: Pick<AnswerOf<'GET', '/v1/status'>, 'enb'>): boolean {
+  return enb.known && !enb.connected && enb.other_networks.length === 0
+}
+
+/** The same as it is now; false while it is not known. */
+export function useNoCell(): boolean {
+  const { data } = useQuery('/v1/status', {}, LOOK)
+  return data !== undefined && hasNoCell(data)
 }

@@ -6,15 +6,13 @@ import { outages } from '../../app/outages.tsx'
 import { filter, navigate, query, setFilters } from '../../app/router.ts'
 import { choices, t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
+import { PagedTable } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
-import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { Progress } from '../../ui/progress.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { EmptyState } from '../../ui/parts.tsx'
 import { clockText } from '../../ui/time.tsx'
 import { pageOf } from '../sims/sim.tsx'
-import { type Session, sessionColumns } from './columns.tsx'
-import { useNoCell } from './no-cell.ts'
+import { type Session, sessionColumns, useNoCell } from './columns.tsx'
 
 const STATES = ['active', 'idle', 'ended'] as const
 const TECHNOLOGIES = ['lte', 'nr'] as const
@@ -34,21 +32,15 @@ export function Page() {
       <h1>{t('sessions.title')}</h1>
       <AsTheyWere />
       <Filters />
-      <ErrorNotice error={sessions.error} onRetry={sessions.reload} />
-      {sessions.isLoading ? (
-        <Progress label={t('app.loading')} />
-      ) : (
-        <DataTable
-          label={t('sessions.title')}
-          rows={sessions.rows}
-          columns={columns}
-          keyOf={keyOf}
-          onOpen={(session) => navigate(pageOf(session.imsi_sha256_12))}
-          {...(sessions.isMore ? { onEnd: sessions.more } : {})}
-          empty={<NoSessions isFiltered={isFiltered} />}
-          footer={sessions.isMore ? <Button onClick={sessions.more}>{t('ui.more')}</Button> : undefined}
-        />
-      )}
+      <PagedTable
+        query={sessions}
+        label={t('sessions.title')}
+        columns={columns}
+        keyOf={keyOf}
+        onOpen={(session) => navigate(pageOf(session.imsi_sha256_12))}
+        onEnd={sessions.more}
+        empty={<NoSessions isFiltered={isFiltered} />}
+      />
     </>
   )
 }
@@ -96,10 +88,7 @@ function Filters() {
         text="sessions.apn"
         value={filter('apn')}
         onChange={(apn) => setFilters({ apn })}
-        options={[
-          { value: '', label: t('sims.filter.all') },
-          ...apns.map((value) => ({ value, label: value })),
-        ]}
+        options={choices('', apns, t('sims.filter.all'))}
       />
       <Select
         text="sessions.technology"

@@ -4,14 +4,11 @@ import { useQuery } from '../../api/use-query.ts'
 import { filter, setFilters } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Copy } from '../../ui/copy.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { Facts } from '../../ui/facts.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { Loaded, Notice } from '../../ui/notice.tsx'
+import { EmptyState, Facts, Lamp } from '../../ui/parts.tsx'
 import './settings.css'
-import { Said } from '../../ui/said.tsx'
+import { Said } from '../../ui/parts.tsx'
 
 /** A key of the configuration as it is in force. */
 type Setting = AnswerOf<'GET', '/v1/settings'>['settings'][number]

@@ -19,7 +19,7 @@ export function Accept() {
   const [token, setToken] = useState(tokenInAddress)
   const [password, setPassword] = useState('')
   const [again, setAgain] = useState('')
-  const [drawn, setDrawn] = useState<Drawn | undefined>(undefined)
+  const [drawn, setDrawn] = useState<Drawn>()
   useEffect(() => {
     // A link that is opened where this page is open changes what is behind # and loads nothing.
     const take = (): void => setToken((before) => tokenInAddress() ?? before)

@@ -103,7 +103,7 @@ export function withCode(typed: Parameters<typeof byPassword>[0]): ReturnType<ty
 
 /** One try at a time; `cancelled` is a person's own will. */
 export function useAttempt() {
-  const [error, setError] = useState<Problem | undefined>(undefined)
+  const [error, setError] = useState<Problem>()
   const [isCancelled, setCancelled] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const attempt = async (way: () => Promise<Problem | 'cancelled' | undefined>): Promise<undefined> => {

@@ -2,6 +2,7 @@ import type { Result } from '@steeple/client'
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
+import { saveFile } from '../../api/download.ts'
 import { may } from '../../api/session.ts'
 import { usePanels } from '../../app/plugin-pages.tsx'
 import { locale, t } from '../../text/index.ts'
@@ -11,9 +12,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { Progress } from '../../ui/progress.tsx'
-import { Said } from '../../ui/said.tsx'
-import { saveFile } from '../../ui/save-file.ts'
+import { Progress, Said } from '../../ui/parts.tsx'
 import { durationText } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { follow, isCoreAway } from '../subscriber/follow.ts'
@@ -47,7 +46,7 @@ const DAY_MS = 86_400_000
 
 /** What would be done, as soon as it is known what; undefined while it is looked at. */
 function useOutlook(change: BulkChange | undefined, meant: Meant): Result<BulkAnswer> | undefined {
-  const [outlook, setOutlook] = useState<Result<BulkAnswer> | undefined>(undefined)
+  const [outlook, setOutlook] = useState<Result<BulkAnswer>>()
   const { reason: _, ...asked } = change ?? {}
   useEffect(() => {
     setOutlook(undefined)
@@ -90,7 +89,7 @@ function BulkDialog({
   /** Whether all of it was done. */
   readonly onClose: (isDone: boolean) => void
 }) {
-  const [progress, setProgress] = useState<BulkProgress | undefined>(undefined)
+  const [progress, setProgress] = useState<BulkProgress>()
   const [isBusy, setBusy] = useState(false)
   const [text, setText] = useState('')
   const change = changeOf(action, text)
@@ -274,11 +273,10 @@ function Results({
             keyOf={(row: BulkResult) => row.imsi_sha256_12}
             columns={[
               {
-                key: 'name',
-                title: t('sims.name'),
+                text: 'sims.name',
                 cell: ({ imsi_sha256_12: hash }) => <a href={pageOf(hash)}>{names.get(hash) ?? hash}</a>,
               },
-              { key: 'why', title: t('sims.why'), cell: (row) => <Said>{row.error?.message}</Said> },
+              { text: 'sims.why', cell: (row) => <Said>{row.error?.message}</Said> },
             ]}
           />
         </>
@@ -438,7 +436,7 @@ export function BulkBar({
   readonly choice: Choice
   readonly onChoose: (choice: Choice) => void
 }) {
-  const [action, setAction] = useState<BulkAction | undefined>(undefined)
+  const [action, setAction] = useState<BulkAction>()
   // Loaded before a SIM is ticked: what comes late would move what is under a finger.
   const panels = usePanels<{ readonly Panel: ComponentType<Ticked> }>('sims.bulk')
   const isNone = selected.size === 0

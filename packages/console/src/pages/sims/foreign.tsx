@@ -2,16 +2,14 @@ import type { AnswerOf, ItemOf } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
-import { usePages } from '../../api/use-pages.ts'
 import { useAction, useQuery } from '../../api/use-query.ts'
+import { usePages } from '../../api/use-rows.ts'
 import { choices, t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { DataTable, PagedTable } from '../../ui/data-table.tsx'
 import { Checkbox, Field, Select } from '../../ui/field.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { PagedTable } from '../../ui/paged-table.tsx'
-import { Said } from '../../ui/said.tsx'
+import { Lamp, Said } from '../../ui/parts.tsx'
 import { pageOf } from './sim.tsx'
 
 type Foreign = ItemOf<'/v1/sims/foreign'>
@@ -29,8 +27,8 @@ export function Page() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [label, setLabel] = useState('')
   const [isAll, setAll] = useState(false)
-  const [tried, setTried] = useState<Report | undefined>(undefined)
-  const [done, setDone] = useState<Report | undefined>(undefined)
+  const [tried, setTried] = useState<Report>()
+  const [done, setDone] = useState<Report>()
   // A core that cannot list them says why.
   const { data: first } = useQuery('/v1/sims/foreign', { query: { source, limit: 1 } })
   const list = usePages('/v1/sims/foreign', { source }, ['sim.adopt', 'sim.revoke'])
@@ -145,22 +143,16 @@ function Buttons({
 const keyOf = ({ imsi_sha256_12: hash }: { readonly imsi_sha256_12: string }): string => hash
 
 const columns = () => [
-  { key: 'sim', title: t('sims.hash'), cell: (row: Foreign) => <code>{row.imsi_sha256_12}</code> },
-  { key: 'number', title: t('import.number'), cell: (row: Foreign) => row.msisdn ?? '–' },
+  { text: 'sims.hash', cell: (row: Foreign) => <code>{row.imsi_sha256_12}</code> },
+  { text: 'import.number', cell: (row: Foreign) => row.msisdn ?? '–' },
+  { text: 'foreign.may', cell: (row: Foreign) => row.slices.map(sliceText).join(' · ') || '–' },
   {
-    key: 'may',
-    title: t('foreign.may'),
-    cell: (row: Foreign) => row.slices.map(sliceText).join(' · ') || '–',
-  },
-  {
-    key: 'addresses',
-    title: t('foreign.addresses'),
+    text: 'foreign.addresses',
     cell: (row: Foreign) =>
       row.slices.flatMap(({ apns }) => apns.flatMap(({ addresses }) => addresses)).join(', ') || '–',
   },
   {
-    key: 'state',
-    title: t('foreign.state'),
+    text: 'foreign.state',
     cell: ({ problem, is_blocked: isBlocked }: Foreign) =>
       problem === null ? (
         <Lamp tone={isBlocked ? 'warn' : 'ok'} label={t(isBlocked ? 'foreign.blocked' : 'foreign.open')} />
@@ -210,7 +202,7 @@ function Outcome({
           rows={told}
           keyOf={keyOf}
           columns={[
-            { key: 'sim', title: t('sims.hash'), cell: (row) => <Whose row={row} isDry={isDry} /> },
+            { text: 'sims.hash', cell: (row) => <Whose row={row} isDry={isDry} /> },
             {
               key: 'why',
               title: t(isDry ? 'foreign.whatWould' : 'foreign.what'),

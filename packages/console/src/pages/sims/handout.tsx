@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import { download } from '../../api/download.ts'
 import { t } from '../../text/index.ts'
+import { DialogButton } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
-import { DialogButton } from '../../ui/form-dialog.tsx'
 
 /** SIMs that are named one by one. */
 export const MOST_PRINTED = 500

@@ -1,17 +1,14 @@
-import type { AnswerOf, Problem } from '@steeple/client'
+import type { AnswerOf, Result } from '@steeple/client'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
-import { useLeavingGuard } from '../../app/use-leaving-guard.ts'
+import { saveFile } from '../../api/download.ts'
+import { useLeavingGuard } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Checkbox, Field } from '../../ui/field.tsx'
-import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { Progress } from '../../ui/progress.tsx'
-import { Said } from '../../ui/said.tsx'
-import { saveFile } from '../../ui/save-file.ts'
-import { rowsToImport } from './import-count.ts'
+import { Lamp, Progress, Said, type Tone } from '../../ui/parts.tsx'
 import { pageOf } from './sim.tsx'
 
 type Answer = AnswerOf<'POST', '/v1/sims/import'>
@@ -19,12 +16,8 @@ type Answer = AnswerOf<'POST', '/v1/sims/import'>
 /** What became of one row of a file. */
 type ImportResult = Answer['results'][number]
 
-/** What an import, or its rehearsal, has come to. */
-interface ImportOutcome {
-  readonly answer: Answer | undefined
-  /** Why there is none; what is in stays in. */
-  readonly error: Problem | undefined
-}
+/** What an import, or its rehearsal, has come to; where it failed, what is in stays in. */
+type ImportOutcome = Result<Answer>
 
 interface ImportOptions {
   readonly isDry: boolean
@@ -40,8 +33,8 @@ const LIMIT_MS = 600_000
  * Imports a file as it is: the service reads its encoding and its form. What was imported before an error is told as existing
  * when the same file comes again, so nothing is lost and nothing is doubled.
  */
-async function runImport(content: Blob, { isDry, isAtomic, label }: ImportOptions): Promise<ImportOutcome> {
-  const answer = await api.post('/v1/sims/import', {
+function runImport(content: Blob, { isDry, isAtomic, label }: ImportOptions): Promise<ImportOutcome> {
+  return api.post('/v1/sims/import', {
     query: {
       ...(isDry ? { dry_run: true } : {}),
       ...(isAtomic ? { atomic: true } : {}),
@@ -50,7 +43,6 @@ async function runImport(content: Blob, { isDry, isAtomic, label }: ImportOption
     body: { type: 'text/csv', content },
     timeoutMs: LIMIT_MS,
   })
-  return answer.ok ? { answer: answer.data, error: undefined } : { answer: undefined, error: answer.error }
 }
 
 /** What stands before the first row, and the rows that were refused, to be put right and imported again. */
@@ -122,10 +114,9 @@ function ImportResults({
           rows={shown}
           keyOf={({ row }) => String(row)}
           columns={[
-            { key: 'line', title: t('import.line'), isNumeric: true, cell: ({ line, row }) => line ?? row },
+            { text: 'import.line', isNumeric: true, cell: ({ line, row }) => line ?? row },
             {
-              key: 'status',
-              title: t('import.status'),
+              text: 'import.status',
               cell: ({ status }) => (
                 <Lamp
                   tone={TONES[status] ?? 'none'}
@@ -134,18 +125,13 @@ function ImportResults({
               ),
             },
             {
-              key: 'why',
-              title: t('sims.why'),
+              text: 'sims.why',
               cell: ({ error, overwrites = [], kept = [] }) => {
                 const stays = kept.length === 0 ? [] : [t('import.kept', { fields: kept.join(', ') })]
                 return <Said>{error ?? [...overwrites.map(changeText), ...stays].join('; ')}</Said>
               },
             },
-            {
-              key: 'sim',
-              title: t('sims.hash'),
-              cell: (result) => <Whose result={result} isDry={isDry} />,
-            },
+            { text: 'sims.hash', cell: (result) => <Whose result={result} isDry={isDry} /> },
           ]}
         />
       )}
@@ -196,10 +182,10 @@ export function Page() {
   const [source, setSource] = useState<Source>(NOTHING)
   const [label, setLabel] = useState('')
   const [isAtomic, setAtomic] = useState(false)
-  const [tried, setTried] = useState<ImportOutcome | undefined>(undefined)
-  const [done, setDone] = useState<ImportOutcome | undefined>(undefined)
-  const [running, setRunning] = useState<'dry' | 'real' | undefined>(undefined)
-  const isUnsaved = source.csv !== '' && (done === undefined || done.error !== undefined)
+  const [tried, setTried] = useState<ImportOutcome>()
+  const [done, setDone] = useState<ImportOutcome>()
+  const [running, setRunning] = useState<'dry' | 'real'>()
+  const isUnsaved = source.csv !== '' && done?.ok !== true
   useLeavingGuard(isUnsaved ? t('import.leave') : undefined)
   const take = (next: Source): void => {
     setSource(next)
@@ -212,7 +198,7 @@ export function Page() {
     tell(await runImport(source.content, { isDry, isAtomic: isAtomic && !isDry, label: label.trim() }))
     setRunning(undefined)
   }
-  const count = tried?.answer && rowsToImport(tried.answer, isAtomic)
+  const count = tried?.ok === true ? rowsToImport(tried.data, isAtomic) : undefined
   const isReady = source.csv.trim() !== '' && running === undefined
   return (
     <>
@@ -261,12 +247,12 @@ function Outcome({
   const shown = done ?? tried
   if (running === undefined && shown === undefined) return null
   const isDry = done === undefined
-  const answer = shown?.answer
+  const answer = shown?.ok === true ? shown.data : undefined
   return (
     <section class="card" aria-label={t('import.results')}>
       <h2>{t(isDry ? 'import.tried' : 'import.done')}</h2>
       {running === undefined ? null : <Progress label={t('import.running')} />}
-      {shown?.error === undefined ? null : (
+      {shown === undefined || shown.ok ? null : (
         <>
           <ErrorNotice error={shown.error} {...(isDry ? {} : { onRetry })} />
           {isDry ? null : <Notice>{t('import.cut')}</Notice>}
@@ -343,19 +329,29 @@ function FirstRows({ answer }: { readonly answer: AnswerOf<'POST', '/v1/sims/imp
           rows={rows}
           keyOf={({ row }) => String(row)}
           columns={[
-            { key: 'line', title: t('import.line'), isNumeric: true, cell: ({ line, row }) => line ?? row },
-            { key: 'sim', title: t('sims.hash'), cell: ({ imsi_sha256_12: hash }) => <code>{hash}</code> },
-            {
-              key: 'card',
-              title: t('import.card'),
-              cell: ({ iccid_last4: end }) => (end === null ? '–' : `…${end}`),
-            },
-            { key: 'number', title: t('import.number'), cell: ({ msisdn }) => msisdn ?? '–' },
-            { key: 'apns', title: t('import.apns'), cell: ({ apns }) => apns.join(', ') },
-            { key: 'label', title: t('sims.label'), cell: ({ label }) => label ?? '–' },
+            { text: 'import.line', isNumeric: true, cell: ({ line, row }) => line ?? row },
+            { text: 'sims.hash', cell: ({ imsi_sha256_12: hash }) => <code>{hash}</code> },
+            { text: 'import.card', cell: ({ iccid_last4: end }) => (end === null ? '–' : `…${end}`) },
+            { text: 'import.number', of: 'msisdn' },
+            { text: 'import.apns', cell: ({ apns }) => apns.join(', ') },
+            { text: 'sims.label', of: 'label' },
           ]}
         />
       )}
     </>
   )
+}
+
+/** What of a rehearsed import says what would become of its rows. */
+interface Rehearsed {
+  readonly results: readonly { readonly status: string }[]
+}
+
+/** What a row of a file may come to that changes something. */
+const CHANGES: readonly string[] = ['imported', 'updated']
+
+/** How many rows an import would bring in or change, by its rehearsal; all or none of them when it `isAtomic`. */
+export function rowsToImport({ results }: Rehearsed, isAtomic: boolean): number {
+  if (isAtomic && results.some(({ status }) => status === 'error')) return 0
+  return results.filter(({ status }) => CHANGES.includes(status)).length
 }

@@ -10,8 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { HandoutButton } from './handout.tsx'
-import { MOST_SIMS, OrderFields } from './order.tsx'
-import { EMPTY_ORDER, type Order, orderBody } from './order-body.ts'
+import { EMPTY_ORDER, MOST_SIMS, type Order, OrderFields, orderBody } from './order.tsx'
 
 /** More at once may be a slip. */
 const MANY_SIMS = 100
@@ -21,7 +20,7 @@ type Issued = AnswerOf<'POST', '/v1/sims'>
 /** Issues cards: how many, for whom, with what; and says how they get onto cards. */
 export function IssueDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   const [order, setOrder] = useState<Order>(EMPTY_ORDER)
-  const [issued, setIssued] = useState<Issued | undefined>(undefined)
+  const [issued, setIssued] = useState<Issued>()
   const count = Number(order.count) || 1
   const isTooMany = count > MOST_SIMS
   const close = (): void => {

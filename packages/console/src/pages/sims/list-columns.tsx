@@ -3,16 +3,15 @@ import { useMemo, useState } from 'preact/hooks'
 import { usePanels } from '../../app/plugin-pages.tsx'
 import { t } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
-import type { Column } from '../../ui/data-table.tsx'
+import { type Column, type WholeColumn, wholeColumn } from '../../ui/data-table.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
-import { Time } from '../../ui/time.tsx'
 import { Attached, nameOf, pageOf, type Sim, SimState } from './sim.tsx'
 
-const NAME: Column<Sim> = {
-  key: 'name',
-  title: '',
-  cell: (sim) => <a href={pageOf(sim.imsi_sha256_12)}>{nameOf(sim)}</a>,
+const NAME = 'name'
+
+function Named({ sim }: { readonly sim: Sim }) {
+  return <a href={pageOf(sim.imsi_sha256_12)}>{nameOf(sim)}</a>
 }
 
 /** The columns of a list in which names come twice: those have the end of the id behind them. */
@@ -29,11 +28,11 @@ export function tellingTwinsApart(
   if (twins.size === 0) return columns
   const named = (sim: Sim) => (
     <>
-      {NAME.cell(sim)}
+      <Named sim={sim} />
       {twins.has(sim.label ?? '') ? <code> …{sim.imsi_sha256_12.slice(-4)}</code> : null}
     </>
   )
-  return columns.map((column) => (column.key === NAME.key ? { ...column, cell: named } : column))
+  return columns.map((column) => (column.key === NAME ? { ...column, cell: named } : column))
 }
 
 /** What a plugin adds to the list: columns, and the events after which what they show is another. */
@@ -43,54 +42,58 @@ interface SimColumns {
 }
 
 /** The columns of the list, and those of plugins. */
-function allColumns(more: readonly SimColumns[]): readonly Column<Sim>[] {
-  return [
-    { ...NAME, title: t('sims.name'), sort: 'label' },
+function allColumns(more: readonly SimColumns[]): readonly WholeColumn<Sim>[] {
+  const columns: readonly Column<Sim>[] = [
+    { key: NAME, title: t('sims.name'), sort: 'label', cell: (sim) => <Named sim={sim} /> },
     {
       key: 'state',
-      title: t('sims.filter.state'),
+      text: 'sims.filter.state',
       isTight: true,
       sort: 'state',
       cell: (sim) => <SimState sim={sim} />,
     },
     {
       key: 'attached',
-      title: t('sims.filter.attached'),
+      text: 'sims.filter.attached',
       isTight: true,
       cell: (sim) => <Attached attached={sim.attached} />,
     },
     {
       key: 'seen',
-      title: t('sims.lastSeen'),
+      text: 'sims.lastSeen',
       isWide: true,
       sort: 'last_seen',
       isDownFirst: true,
-      cell: ({ last_seen_at: at }) => (at === null ? t('sims.never') : <Time at={at} relative />),
+      of: 'last_seen_at',
+      as: 'ago',
+      none: 'sims.never',
     },
     ...more.flatMap((one) => one.columns()),
     {
       key: 'iccid',
-      title: t('sims.iccid'),
+      text: 'sims.iccid',
       isWide: true,
       isTight: true,
       cell: ({ iccid_last4: end }) => (end === null ? '' : `…${end}`),
     },
     {
       key: 'hash',
-      title: t('sims.hash'),
+      text: 'sims.hash',
       isWide: true,
       isTight: true,
       cell: (sim) => <code>{sim.imsi_sha256_12}</code>,
     },
     {
       key: 'expires',
-      title: t('sims.expires'),
+      text: 'sims.expires',
       isWide: true,
       isTight: true,
       sort: 'expires_at',
-      cell: (sim) => <Time at={sim.expires_at} dateOnly />,
+      of: 'expires_at',
+      as: 'day',
     },
   ]
+  return columns.map(wholeColumn)
 }
 
 /** Columns that somebody has left out, kept in this browser. */

@@ -1,6 +1,6 @@
 import type { ItemOf } from '@steeple/client'
 import { t, word } from '../../text/index.ts'
-import { Lamp, type Tone } from '../../ui/lamp.tsx'
+import { Lamp, type Tone } from '../../ui/parts.tsx'
 
 /** A SIM, as the list has it. */
 export type Sim = ItemOf<'/v1/sims'>

@@ -1,6 +1,7 @@
 import type { Problem, RequestOf } from '@steeple/client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
+import { saveFile } from '../../api/download.ts'
 import { may } from '../../api/session.ts'
 import { useAction } from '../../api/use-query.ts'
 import { type Rows, useRows } from '../../api/use-rows.ts'
@@ -8,11 +9,9 @@ import { filter, navigate, query, setFilters } from '../../app/router.ts'
 import { choices, t } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { type Column, DataTable, type DataTableProps } from '../../ui/data-table.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
-import { Progress } from '../../ui/progress.tsx'
-import { saveFile } from '../../ui/save-file.ts'
+import { EmptyState, Progress } from '../../ui/parts.tsx'
 import type { Sorting } from '../../ui/sort-by.tsx'
 import { BulkBar, type Choice, NO_CHOICE } from './bulk-bar.tsx'
 import { HandoutButton } from './handout.tsx'
@@ -153,7 +152,7 @@ const ICCID_DIGITS = 18
 
 /** Finds by what must stand in no address and no log: it goes in the body of a request. Undefined digits find nothing. */
 function useWhole(digits: string | undefined): Found | undefined {
-  const [found, setFound] = useState<Found | undefined>(undefined)
+  const [found, setFound] = useState<Found>()
   useEffect(() => {
     if (digits === undefined) return setFound(undefined)
     let isOver = false
@@ -229,7 +228,7 @@ export function Page() {
   const given = JSON.stringify(filterHere())
   const filter = useMemo(filterHere, [given])
   const sort = sortHere()
-  const [digits, setDigits] = useState<string | undefined>(undefined)
+  const [digits, setDigits] = useState<string>()
   const whole = useWhole(digits)
   // What was typed goes with the filters.
   const [round, setRound] = useState(0)

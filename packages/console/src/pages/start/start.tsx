@@ -10,8 +10,8 @@ import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Field, Select } from '../../ui/field.tsx'
 import { Form, type FormProps } from '../../ui/form.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
+import { Lamp } from '../../ui/parts.tsx'
 import { OnlyHere, QrCode } from '../../ui/qr-code.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { SubscriberName } from '../../ui/subscriber-name.tsx'
@@ -27,8 +27,7 @@ import { LicenseDocument } from '../rules/license-document.tsx'
 import { RulePart } from '../rules/rules.tsx'
 import { ByHand } from './by-hand.tsx'
 import { codeOf, countries, misfit } from './country-codes.ts'
-import { STEPS, type StartStep, TEST_LABEL } from './progress.ts'
-import { useProgress, useTestSims } from './use-progress.ts'
+import { STEPS, type StartStep, TEST_LABEL, useProgress, useTestSims } from './progress.ts'
 import { type SettingsForm, useSettings } from './use-settings.ts'
 
 const LAB = 'LAB'
@@ -363,7 +362,7 @@ function Apns({ isDone }: { readonly isDone: boolean }) {
 /** The first person with an account of their own: invited by a link that they open on their phone. */
 function FirstPerson({ isDone }: { readonly isDone: boolean }) {
   const [name, setName] = useState('')
-  const [link, setLink] = useState<string | undefined>(undefined)
+  const [link, setLink] = useState<string>()
   return (
     <Step step="person" isDone={isDone}>
       <p>{t('start.person.about')}</p>

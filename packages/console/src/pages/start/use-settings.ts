@@ -35,9 +35,7 @@ export const broughtIntoForce = signal(0)
 
 /** The configuration in force, and its change: by the service where it may, else by hand, watched until it counts; then `said`. */
 export function useSettings(said: 'start.inForce' | 'start.saved' = 'start.inForce'): SettingsForm {
-  const [waiting, setWaiting] = useState<{ readonly wanted: Wanted; readonly planned: Planned } | undefined>(
-    undefined,
-  )
+  const [waiting, setWaiting] = useState<{ readonly wanted: Wanted; readonly planned: Planned }>()
   const settings = useQuery(
     '/v1/settings',
     {},

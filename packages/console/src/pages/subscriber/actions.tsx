@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { api } from '../../api/client.ts'
 import { may } from '../../api/session.ts'
@@ -6,14 +7,13 @@ import { Panels } from '../../app/plugin-pages.tsx'
 import { navigate } from '../../app/router.ts'
 import { t, word } from '../../text/index.ts'
 import { Button } from '../../ui/button.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
-import { FormDialog } from '../../ui/form-dialog.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
 import { StaleNotice } from '../../ui/stale-notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useDraft } from '../../ui/use-draft.ts'
-import { ApnChoice, Speed } from '../sims/order.tsx'
-import { numberOf } from '../sims/order-body.ts'
+import { ApnChoice, numberOf, Speed } from '../sims/order.tsx'
 import { nameOf, pageOf, type Sim } from '../sims/sim.tsx'
 import { follow, type SimDialogProps } from './follow.ts'
 
@@ -21,23 +21,22 @@ type Open = 'resume' | 'revoke' | 'label' | 'replace' | 'subscription'
 
 /** What may be done with a SIM, by its state and by who looks. */
 export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'>) {
-  const [open, setOpen] = useState<Open | undefined>(undefined)
+  const [open, setOpen] = useState<Open>()
   const path = { imsi: sim.imsi_sha256_12 }
-  const suspend = useAction(() => api.post('/v1/sims/{imsi}/suspend', { path }))
-  const resume = useAction(() => api.post('/v1/sims/{imsi}/resume', { path }))
-  const goOn = async (): Promise<void> => {
-    const answer = await resume.run()
-    if (answer?.ok !== true) return
-    onChanged()
-    follow('resume', path.imsi, nameOf(sim))
-  }
-  const stop = async (): Promise<void> => {
-    const answer = await suspend.run()
-    if (answer?.ok !== true) return
-    onChanged()
-    follow('suspend', path.imsi, nameOf(sim), () => void goOn())
-  }
+  const suspend = useAction(() => api.post('/v1/sims/{imsi}/suspend', { path }), {
+    onDone: () => {
+      onChanged()
+      follow('suspend', path.imsi, nameOf(sim), () => void resume.run())
+    },
+  })
+  const resume = useAction(() => api.post('/v1/sims/{imsi}/resume', { path }), {
+    onDone: () => {
+      onChanged()
+      follow('resume', path.imsi, nameOf(sim))
+    },
+  })
   const isLive = sim.state === 'issued' || sim.state === 'in-use'
+  const Opened = open && DIALOGS[open]
   const dialog = { sim, etag, onClose: () => setOpen(undefined), onChanged }
   return (
     <>
@@ -47,7 +46,11 @@ export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'
           <Button
             {...(isLive ? { icon: 'pause' } : { icon: 'play', kind: 'primary' })}
             onClick={() =>
-              void (isLive ? stop() : sim.suspend_reason === 'operator' ? goOn() : setOpen('resume'))
+              void (isLive
+                ? suspend.run()
+                : sim.suspend_reason === 'operator'
+                  ? resume.run()
+                  : setOpen('resume'))
             }
             isBusy={suspend.isBusy || resume.isBusy}
           >
@@ -56,57 +59,34 @@ export function Actions({ sim, etag, onChanged }: Omit<SimDialogProps, 'onClose'
         ) : null}
         <FurtherButtons sim={sim} onOpen={setOpen} />
       </div>
-      {[suspend.error, resume.error].map((error) => error && <ErrorNotice key={error.code} error={error} />)}
-      <OpenDialog open={open} {...dialog} />
+      <ErrorNotice error={suspend.error} />
+      <ErrorNotice error={resume.error} />
+      {Opened === undefined ? null : <Opened {...dialog} />}
     </>
   )
 }
 
-/** What needs no more than a role, and a SIM that is not over. */
+/** What needs no more than a role and, but for its name, a SIM that is not over. */
+const FURTHER = [
+  { open: 'label', role: 'sim:issuer', icon: 'tag', text: 'sims.bulk.label' },
+  { open: 'subscription', role: 'sim:issuer', icon: 'waypoints', text: 'sim.subscription' },
+  { open: 'replace', role: 'sim:issuer', icon: 'refresh-cw', text: 'sim.replace' },
+  { open: 'revoke', role: 'sim:admin', icon: 'ban', text: 'sims.bulk.revoke' },
+] as const
+
 function FurtherButtons({ sim, onOpen }: { readonly sim: Sim; readonly onOpen: (open: Open) => void }) {
-  const isOver = sim.state === 'revoked'
   return (
     <>
-      {may('sim:issuer') ? (
-        <Button icon="tag" onClick={() => onOpen('label')}>
-          {t('sims.bulk.label')}
-        </Button>
-      ) : null}
-      {may('sim:issuer') && !isOver ? (
-        <Button icon="waypoints" onClick={() => onOpen('subscription')}>
-          {t('sim.subscription')}
-        </Button>
-      ) : null}
-      {may('sim:issuer') && !isOver ? (
-        <Button icon="refresh-cw" onClick={() => onOpen('replace')}>
-          {t('sim.replace')}
-        </Button>
-      ) : null}
-      {may('sim:admin') && !isOver ? (
-        <Button icon="ban" onClick={() => onOpen('revoke')}>
-          {t('sims.bulk.revoke')}
-        </Button>
-      ) : null}
+      {FURTHER.filter(({ open, role }) => may(role) && (open === 'label' || sim.state !== 'revoked')).map(
+        ({ open, icon, text }) => (
+          <Button key={open} icon={icon} onClick={() => onOpen(open)}>
+            {t(text)}
+          </Button>
+        ),
+      )}
       <Panels on="subscriber.actions" sim={sim} />
     </>
   )
-}
-
-function OpenDialog({ open, ...dialog }: SimDialogProps & { readonly open: Open | undefined }) {
-  switch (open) {
-    case 'resume':
-      return <ResumeDialog {...dialog} />
-    case 'revoke':
-      return <RevokeDialog {...dialog} />
-    case 'label':
-      return <LabelDialog {...dialog} />
-    case 'subscription':
-      return <SubscriptionDialog {...dialog} />
-    case 'replace':
-      return <ReplaceDialog {...dialog} />
-    case undefined:
-      return null
-  }
 }
 
 /** Lifts a suspension that no person has made: of the policy, or by what a plugin holds a SIM to. */
@@ -208,9 +188,9 @@ const MEGA = 1_000_000
 
 /** Gives a SIM other APNs and another speed. */
 function SubscriptionDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
-  const [apns, setApns] = useState<readonly string[] | undefined>(undefined)
-  const [down, setDown] = useState<string | undefined>(undefined)
-  const [up, setUp] = useState<string | undefined>(undefined)
+  const [apns, setApns] = useState<readonly string[]>()
+  const [down, setDown] = useState<string>()
+  const [up, setUp] = useState<string>()
   const bps = (typed: string): number => Math.round(numberOf(typed) * MEGA)
   // What is not touched is not said: it stays as others have set it.
   const body = {
@@ -250,4 +230,12 @@ function SubscriptionDialog({ sim, etag, onClose, onChanged }: SimDialogProps) {
       </div>
     </FormDialog>
   )
+}
+
+const DIALOGS: Readonly<Record<Open, (props: SimDialogProps) => ComponentChildren>> = {
+  resume: ResumeDialog,
+  revoke: RevokeDialog,
+  label: LabelDialog,
+  replace: ReplaceDialog,
+  subscription: SubscriptionDialog,
 }

@@ -1,10 +1,9 @@
 import { api } from '../../api/client.ts'
-import { soonAfter } from '../../api/soon.ts'
+import { watch } from '../../api/soon.ts'
 import { t } from '../../text/index.ts'
-import type { Tone } from '../../ui/lamp.tsx'
+import type { Tone } from '../../ui/parts.tsx'
 import { toast } from '../../ui/toast.tsx'
 import type { Sim } from '../sims/sim.tsx'
-import { isEnd, isOvertaken, type Move, type Step, stepOf } from './steps.ts'
 
 /** What every dialog here is given. */
 export interface SimDialogProps {
@@ -16,8 +15,7 @@ export interface SimDialogProps {
 }
 
 /** How often it is looked at, for what no event tells of; and for how long at most. */
-const LOOK_MS = 2_000
-const LONGEST_MS = 30 * 60_000
+const WATCH = { on: ['sim.*', 'health.*'], everyMs: 2_000, forMs: 30 * 60_000 }
 /** Outages in which nothing reaches the core. */
 const AWAY = ['no_core', 'database_gone']
 
@@ -50,8 +48,6 @@ export function follow(move: Move, hash: string, name: string, undo?: () => void
   const end = (): void => {
     isOver = true
     stop()
-    clearInterval(often)
-    clearTimeout(longest)
   }
   function take(): void {
     end()
@@ -70,9 +66,40 @@ export function follow(move: Move, hash: string, name: string, undo?: () => void
     told.change(text(), TONES[step])
     if (isEnd(step)) end()
   }
-  const stop = soonAfter(['sim.*', 'health.*'], () => void look())
-  const often = setInterval(() => void look(), LOOK_MS)
-  const longest = setTimeout(end, LONGEST_MS)
+  const stop = watch((isLast) => (isLast ? end() : void look()), WATCH)
   following.set(hash, end)
-  void look()
+}
+
+/** What somebody does to a SIM that the core has to follow. */
+export type Move = 'suspend' | 'resume' | 'revoke'
+
+/** How far it is. `away`: the core cannot be reached; the last three are ends. */
+type Step = 'asked' | 'away' | 'blocked' | 'off' | 'may' | 'failed'
+const ENDS: readonly Step[] = ['off', 'may', 'failed']
+
+/** What of a SIM says how far it is. */
+interface Provisioned {
+  readonly state: string
+  readonly provisioning: { readonly status: string; readonly waits_for: string | null }
+}
+
+/** How far a move is by what the service says of its SIM. `isAway`: an outage of the core or of its database goes on. */
+export function stepOf(move: Move, { provisioning }: Provisioned, isAway: boolean): Step {
+  const { status, waits_for: waitsFor } = provisioning
+  if (status === 'failed') return 'failed'
+  if (move !== 'resume' && status === 'synced') return 'off'
+  if (isAway || waitsFor === 'hss') return 'away'
+  if (status === 'synced') return 'may'
+  return move !== 'resume' && waitsFor === 'phone' ? 'blocked' : 'asked'
+}
+
+/** Whether nothing comes behind it. */
+function isEnd(step: Step): boolean {
+  return ENDS.includes(step)
+}
+
+/** Whether somebody has done something else to the SIM since. */
+export function isOvertaken(move: Move, { state }: Pick<Provisioned, 'state'>): boolean {
+  if (move === 'resume') return state === 'suspended' || state === 'revoked'
+  return state !== (move === 'suspend' ? 'suspended' : 'revoked')
 }

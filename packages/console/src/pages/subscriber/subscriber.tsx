@@ -1,23 +1,23 @@
-import { Card } from '../../ui/card.tsx'
 import './subscriber.css'
 import type { AnswerOf, Problem } from '@steeple/client'
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { useQuery } from '../../api/use-query.ts'
+import { useRows } from '../../api/use-rows.ts'
 import type { PageProps } from '../../app/pages.ts'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { t, word } from '../../text/index.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { rateText } from '../../ui/bytes.tsx'
 import { Copy } from '../../ui/copy.tsx'
-import { EmptyState } from '../../ui/empty-state.tsx'
-import { Facts } from '../../ui/facts.tsx'
+import { PagedTable } from '../../ui/data-table.tsx'
+import { Checkbox } from '../../ui/field.tsx'
 import { ErrorNotice, Notice } from '../../ui/notice.tsx'
-import { Progress } from '../../ui/progress.tsx'
-import { Said } from '../../ui/said.tsx'
+import { Card, EmptyState, Facts, Progress, Said } from '../../ui/parts.tsx'
 import { Time } from '../../ui/time.tsx'
+import { type Session, sessionColumns, useNoCell } from '../sessions/columns.tsx'
 import { Attached, nameOf, pageOf, type Sim, SimState } from '../sims/sim.tsx'
 import { Actions } from './actions.tsx'
-import { OwnSessions } from './own-sessions.tsx'
 import { Why } from './why.tsx'
 
 type ShownSim = AnswerOf<'GET', '/v1/sims/{imsi}'>
@@ -175,4 +175,30 @@ function linked({ batch_id: batch, replaces }: Sim): readonly (readonly [string,
       : [[t('sims.filter.batch_id'), <a href={`/sims?batch_id=${batch}`}>{batch}</a>] as const],
     replaces === null ? [] : [[t('sim.replaces'), <a href={pageOf(replaces)}>{replaces}</a>] as const],
   ].flat()
+}
+
+const keyOf = (session: Session): string => session.id
+const SESSIONS_LOOK_MS = 10_000
+
+/** The sessions of one SIM: those that go on, or those that are over. */
+function OwnSessions({ hash }: { readonly hash: string }) {
+  const [isEnded, setEnded] = useState(false)
+  const isWithoutCell = useNoCell()
+  const sessions = useRows(
+    '/v1/sessions',
+    { imsi: hash, ...(isEnded ? { state: 'ended' as const } : {}) },
+    { keyOf, on: ['session.*'], everyMs: SESSIONS_LOOK_MS },
+  )
+  return (
+    <Card title={t('sessions.title')}>
+      <Checkbox text="sim.sessions.ended" isChecked={isEnded} onChange={setEnded} />
+      <PagedTable
+        query={sessions}
+        label={t('sessions.title')}
+        columns={sessionColumns(true, isWithoutCell)}
+        keyOf={keyOf}
+        empty={<p class="fine">{t(isEnded ? 'sim.sessions.none.ended' : 'sim.sessions.none')}</p>}
+      />
+    </Card>
+  )
 }

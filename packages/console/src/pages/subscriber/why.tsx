@@ -4,12 +4,8 @@ import { useQuery } from '../../api/use-query.ts'
 import { pageAt, titleOf } from '../../app/pages-here.ts'
 import { t, word } from '../../text/index.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { Facts } from '../../ui/facts.tsx'
-import { Lamp, type Tone } from '../../ui/lamp.tsx'
 import { ErrorNotice } from '../../ui/notice.tsx'
-import { Progress } from '../../ui/progress.tsx'
-import { Said } from '../../ui/said.tsx'
+import { Card, Facts, Lamp, Progress, Said, type Tone } from '../../ui/parts.tsx'
 import { type Sim, stateText } from '../sims/sim.tsx'
 
 /** It asks HSS and core each time. */

@@ -4,15 +4,11 @@ import { ConfirmClock } from '../../app/confirm-clock.tsx'
 import { IncidentList, useBoard, wellText } from '../../app/incidents.tsx'
 import { Panels } from '../../app/plugin-pages.tsx'
 import { componentText, t, word } from '../../text/index.ts'
-import { Card } from '../../ui/card.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { Facts } from '../../ui/facts.tsx'
 import { type Component, healthTone } from '../../ui/health-list.tsx'
-import { Lamp } from '../../ui/lamp.tsx'
-import { Loaded } from '../../ui/loaded.tsx'
-import { Notice } from '../../ui/notice.tsx'
-import { Said } from '../../ui/said.tsx'
+import { Loaded, Notice } from '../../ui/notice.tsx'
+import { Card, Facts, Lamp, Said } from '../../ui/parts.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
 
 /** Whether the clock of the machine is believed; who knows the time says so. */
@@ -176,24 +172,18 @@ function illFirst(rows: readonly Component[]): readonly Component[] {
 function columns(): readonly Column<Component>[] {
   return [
     {
-      key: 'name',
-      title: t('system.part'),
+      text: 'system.part',
       cell: ({ name }) => <span title={name}>{componentText(name)}</span>,
       compare: (a, b) => componentText(a.name).localeCompare(componentText(b.name)),
     },
     {
-      key: 'status',
-      title: t('system.state'),
+      text: 'system.state',
       cell: ({ status }) => <Lamp tone={healthTone(status)} label={word('system.status', status)} />,
-      compare: (a, b) => a.status.localeCompare(b.status),
+      of: 'status',
+      isSortable: true,
     },
-    { key: 'kind', title: t('system.kind'), cell: ({ kind }) => word('system.kind', kind), isWide: true },
-    {
-      key: 'since',
-      title: t('system.since'),
-      isTight: true,
-      cell: ({ since }) => <Time at={since} relative />,
-    },
-    { key: 'detail', title: t('system.detail'), cell: ({ detail }) => <Said>{detail}</Said>, isWide: true },
+    { text: 'system.kind', cell: ({ kind }) => word('system.kind', kind), isWide: true },
+    { text: 'system.since', isTight: true, of: 'since', as: 'ago' },
+    { text: 'system.detail', cell: ({ detail }) => <Said>{detail}</Said>, isWide: true },
   ]
 }

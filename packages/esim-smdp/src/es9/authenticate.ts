@@ -235,7 +235,7 @@ const CHAIN_REFUSALS: Readonly<Record<string, RefusalName>> = {
 }
 
 /** The checks of an eUICC in the order of SGP.22 §5.6.3. Throws `Refused`. */
-export function proveEuicc(core: Es9Core, session: SessionRow, response: AuthenticateOk): ProvenEuicc {
+function proveEuicc(core: Es9Core, session: SessionRow, response: AuthenticateOk): ProvenEuicc {
   const euicc = euiccOfChain(core, session, response)
   const isSigned = verifyP1363(euicc.key, response.signature, response.signed)
   const isOurs =

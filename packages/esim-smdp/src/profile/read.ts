@@ -118,7 +118,7 @@ function within<T>(path: string, read: () => T): T {
 }
 
 /** The header of an element: its `A0`, where the profile's own header has its service list and more. */
-export function headerOf({ name, piece }: ProfileElement): Piece | undefined {
+function headerOf({ name, piece }: ProfileElement): Piece | undefined {
   return name === 'header' ? undefined : partOf(piece, 0xa0)
 }
 

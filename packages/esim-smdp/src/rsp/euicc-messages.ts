@@ -55,7 +55,7 @@ const INFO2 = {
 /** What an eUICC says of itself at first. SGP.22 §5.7.8. */
 export type EuiccInfo1 = Read<typeof INFO1>
 
-export interface EuiccInfo2 {
+interface EuiccInfo2 {
   readonly svn: Uint8Array
   /** Version of profile packages that it takes, major and minor; undefined when it does not say. */
   readonly profileVersion: ProfileVersion | undefined

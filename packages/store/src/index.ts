@@ -1,8 +1,7 @@
 export { CLOSED, CLOSED_DDL, closedItems, closeItems } from './closed-items.ts'
 export type { CommitGroup, Database, SideConnection, StoreMigration, WriterTx } from './database.ts'
-export { leaveOut } from './leave-out.ts'
 export { openDatabase } from './open.ts'
-export { loadPostgres } from './postgres-load.ts'
+export { loadPostgres } from './postgres-copy.ts'
 export {
   fullPace,
   gentlePace,
@@ -22,6 +21,7 @@ export {
   filesBelow,
   isRestorePending,
   KEYS_FOLDER,
+  leaveOut,
   linkOrCopy,
   PENDING,
   PLAN,

@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Log,
+  messageOf,
   type Reader,
   type RowStep,
   type SqlParams,
@@ -248,7 +249,7 @@ function checkList(owner: string, migrations: readonly StoreMigration[]): void {
   try {
     for (const ddl of migrations.flatMap(({ up }) => up)) checkAdditive(owner, ddl)
   } catch (error) {
-    throw storeInvalid(error instanceof Error ? error.message : String(error), { cause: error })
+    throw storeInvalid(messageOf(error), { cause: error })
   }
 }
 

@@ -1,7 +1,7 @@
 import { type SqlParams, type SqlValue, storeUnavailable } from '@steeple/contracts'
 import type { Client, QueryConfig, QueryResult } from 'pg'
-import type { WriterSession } from './backend.ts'
 import { StatementCache, sqlCompiler, valuesOf } from './compiler.ts'
+import type { WriterSession } from './database.ts'
 import { clientLimitMs, STATEMENT_LIMIT_MS } from './postgres-settings.ts'
 import { isConnectionError, postgresError } from './store-error.ts'
 

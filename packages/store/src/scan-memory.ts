@@ -1,7 +1,14 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
-import { hasValidSum, restAfter, type SqlParams, type SqlValue, type TableSpec } from '@steeple/contracts'
+import {
+  hasValidSum,
+  messageOf,
+  restAfter,
+  type SqlParams,
+  type SqlValue,
+  type TableSpec,
+} from '@steeple/contracts'
 import type { Database } from './database.ts'
 
 /** How fast work beside the service's own goes on. */
@@ -137,7 +144,7 @@ async function structure(db: Database, signal: AbortSignal): Promise<readonly st
     return await db.fileProblems(signal)
   } catch (error) {
     signal.throwIfAborted()
-    return [error instanceof Error ? error.message : String(error)]
+    return [messageOf(error)]
   }
 }
 
@@ -175,7 +182,7 @@ async function scanTable(
     }
   } catch (error) {
     signal.throwIfAborted()
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     problems.push({ table: spec.name, key: undefined, reason: `the table cannot be read: ${reason}` })
   }
   return rows

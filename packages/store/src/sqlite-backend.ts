@@ -1,9 +1,8 @@
 import { closeSync, openSync, statSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { messageOf, rowsHidden, type SqlParams, type SqlValue, storeInvalid } from '@steeple/contracts'
-import type { Backend, Savepoint, WriterSession } from './backend.ts'
-import { type CommitNote, commitAfter, commitNote } from './commit-note.ts'
 import { type SqlCompiler, StatementCache, sqlCompiler, valuesOf } from './compiler.ts'
+import type { Backend, Savepoint, WriterSession } from './database.ts'
 import { type SqlToken, sqlTokens } from './sql-tokens.ts'
 import {
   openSqliteConnection,
@@ -12,8 +11,9 @@ import {
   sqliteFileProblems,
 } from './sqlite-binding.ts'
 import { type Checkpoints, sqliteCheckpoints } from './sqlite-checkpoints.ts'
-import { copySqlite } from './sqlite-copy.ts'
+import { copySqlite } from './sqlite-program.ts'
 import { sqliteError } from './store-error.ts'
+import { type CommitNote, commitAfter, commitNote } from './wal-check.ts'
 
 /** One finding of a check of the file, and the table that it is of. */
 export interface FileProblem {

@@ -9,9 +9,7 @@ import {
   storeUnavailable,
   type Tx,
 } from '@steeple/contracts'
-import type { WriterSession } from './backend.ts'
-import type { CommitGroup, Database, WriterTx } from './database.ts'
-import { jobWatch } from './job-watch.ts'
+import type { CommitGroup, Database, WriterSession, WriterTx } from './database.ts'
 import { checkScope } from './scope.ts'
 
 /** Texts remembered as allowed; a plugin has some dozens. */
@@ -259,7 +257,8 @@ interface Entry {
   readonly reject: (error: unknown) => void
 }
 
-type JobWatch = ReturnType<typeof jobWatch>
+/** A job that awaits something outside the store holds all other writers; after this it is undone. */
+const JOB_LIMIT_MS = 5_000
 
 /** How one job of a group ended, told to its caller after the commit. */
 interface Ended {
@@ -292,7 +291,6 @@ export function createWriter(
   lost: () => string | undefined = () => undefined,
 ): Writer {
   const queue: Entry[] = []
-  const watch = jobWatch()
   const gathering = createGathering()
   let draining: Promise<void> | undefined
   let isClosed = false
@@ -313,7 +311,7 @@ export function createWriter(
     const ended: Ended[] = []
     try {
       refuseLost('nothing was changed')
-      await runAll(session, watch, entries, ended)
+      await runAll(session, entries, ended)
       await commitTimed(session, gathering, entries.length)
       refuseLost('whether this change holds is not known')
     } catch (error) {
@@ -358,7 +356,6 @@ export function createWriter(
     close: async () => {
       isClosed = true
       await draining
-      watch.close()
     },
   }
 }
@@ -370,32 +367,33 @@ async function commitTimed(session: WriterSession, gathering: Gathering, jobs: n
 }
 
 /** Runs the jobs up to the commit; `ended` grows as they end. */
-async function runAll(
-  session: WriterSession,
-  watch: JobWatch,
-  entries: readonly Entry[],
-  ended: Ended[],
-): Promise<void> {
+async function runAll(session: WriterSession, entries: readonly Entry[], ended: Ended[]): Promise<void> {
   const group = new PendingGroup()
   // Readers see the state before, on a connection of their own, and go on meanwhile.
   const pause = createPause()
   await session.begin(entries[0]?.limitMs)
   for (const entry of entries) {
     const tx = new JobTx(session, group)
-    ended.push({ entry, tx, result: await runJob(watch, entry, tx) })
+    ended.push({ entry, tx, result: await runJob(entry, tx) })
     if (!session.isOpen()) throw lostTransaction(ended.at(-1))
     await pause()
   }
   await group.finish(groupTx(session))
 }
 
-async function runJob(watch: JobWatch, entry: Entry, tx: JobTx): Promise<Ended['result']> {
+async function runJob({ job, limitMs = JOB_LIMIT_MS }: Entry, tx: JobTx): Promise<Ended['result']> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    late.reject(storeUnavailable(`a transaction was not over after ${limitMs} ms and was undone; try again`))
+  }, limitMs)
   try {
-    const value = await watch.bound(entry.job(tx), entry.limitMs)
+    const value = await Promise.race([job(tx), late.promise])
     return { value, after: await tx.keep() }
   } catch (error) {
     await tx.discard()
     return { error }
+  } finally {
+    clearTimeout(timer)
   }
 }
 

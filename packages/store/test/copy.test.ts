@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { assert, tempDir } from '@steeple/testkit'
 import type { openDatabase } from '../src/open.ts'
-import { loadPostgres } from '../src/postgres-load.ts'
+import { loadPostgres } from '../src/postgres-copy.ts'
 import { openSqliteConnection } from '../src/sqlite-binding.ts'
 import { onEachStore, onPostgres } from '../src/testing/each-store.ts'
 

@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process'
 import { copyFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assert, fakeClock, rounds, suite, tempDir } from '@steeple/testkit'
-import { commitAfter, commitsMissing } from '../src/commit-note.ts'
 import type { Database } from '../src/database.ts'
 import { openDatabase } from '../src/open.ts'
 import { openSqliteConnection } from '../src/sqlite-binding.ts'
 import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
-import { acceptLoss } from '../src/wal-check.ts'
+import { acceptLoss, commitAfter, commitsMissing } from '../src/wal-check.ts'
 
 const place = suite('store/place')
 const quiet = (): void => undefined

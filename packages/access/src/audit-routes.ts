@@ -12,10 +12,12 @@ import {
   pageFrom,
   pageSchema,
   type Route,
+  recordSchema,
   route,
   simLabels,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
+import { BY_SCHEMA } from './route-parts.ts'
 
 /** The filters of `GET /v1/audit` as they come. */
 export interface AuditQuery {
@@ -37,32 +39,22 @@ const AUDIT_QUERY: JsonSchema = objectSchema({
   to: { ...TIMESTAMP_SCHEMA, description: 'Entries before this time.' },
 })
 
-const ENTRY_SCHEMA: JsonSchema = objectSchema(
-  {
-    seq: { type: 'integer' },
-    at: TIMESTAMP_SCHEMA,
-    principal: objectSchema({ kind: { type: 'string' }, id: { type: 'string' }, name: { type: 'string' } }, [
-      'kind',
-      'id',
-      'name',
-    ]),
-    action: { type: 'string' },
-    target: { type: 'string' },
-    label: {
-      type: ['string', 'null'],
-      description: 'The label that the target has now, where it is a SIM. No part of the chain.',
-    },
-    outcome: { type: 'string', description: 'ok, denied or failed; more may come.' },
-    request_id: { type: ['string', 'null'] },
-    detail: { type: 'object', additionalProperties: true },
-    hash: { type: 'string' },
-    prev_hash: { type: 'string' },
+const ENTRY_SCHEMA: JsonSchema = recordSchema({
+  seq: { type: 'integer' },
+  at: TIMESTAMP_SCHEMA,
+  principal: BY_SCHEMA,
+  action: { type: 'string' },
+  target: { type: 'string' },
+  label: {
+    type: ['string', 'null'],
+    description: 'The label that the target has now, where it is a SIM. No part of the chain.',
   },
-  [
-    ...['seq', 'at', 'principal', 'action', 'target', 'label', 'outcome'],
-    ...['request_id', 'detail', 'hash', 'prev_hash'],
-  ],
-)
+  outcome: { type: 'string', description: 'ok, denied or failed; more may come.' },
+  request_id: { type: ['string', 'null'] },
+  detail: { type: 'object', additionalProperties: true },
+  hash: { type: 'string' },
+  prev_hash: { type: 'string' },
+})
 
 /** The routes under `/v1/audit`. */
 export function auditRoutes(context: Context): readonly Route[] {

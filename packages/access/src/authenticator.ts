@@ -2,14 +2,20 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   type AuthenticatedPrincipal,
   type Authenticator,
+  type CertificateHolders,
   type Clock,
+  certificateRevoked,
   type Db,
   type Principal,
   type Reader,
   type Role,
   tokenExpired,
 } from '@steeple/contracts'
-import type { SessionAuthenticator } from './people/session-authenticator.ts'
+import { CERTIFICATES } from './certificates/certificate-store.ts'
+import type { Jwts } from './people/jwt.ts'
+import { SESSIONS } from './people/session-store.ts'
+import { isOver } from './people/sessions.ts'
+import { principalOf, USERS } from './people/user-store.ts'
 import { rolesNow } from './token-owner.ts'
 import { findByHash, lastUseOf, putUses, type TokenRow } from './token-store.ts'
 
@@ -76,16 +82,20 @@ export function createLastUse(db: Db): LastUse {
   }
 }
 
-export interface AuthenticatorParts {
+/** What credentials are looked up with. */
+interface Parts {
   readonly reader: Reader
   readonly clock: Clock
+  /** Whether what a credential ends with is alive. */
+  isBoundAlive(parent: string | null): Promise<boolean>
+  /** Whether live credentials may be kept in memory now: not while another process or copy may end them. */
+  mayCache(): boolean
+}
+
+export interface AuthenticatorParts extends Parts {
   readonly lastUse: LastUse
   /** Knows the JWT of people; without it there are none. */
   readonly sessions?: SessionAuthenticator
-  /** Whether what a token ends with is alive. */
-  isBoundAlive(parent: string | null): Promise<boolean>
-  /** Whether live tokens may be kept in memory now: not while another process or copy may delete them. */
-  mayCache(): boolean
 }
 
 /** The authenticator and the way to make it forget. */
@@ -167,4 +177,80 @@ function remember(
   const oldest = known.keys().next()
   if (known.size >= MAX_KNOWN && oldest.done !== true) known.delete(oldest.value)
   known.set(sha256, found)
+}
+
+/** Who a JWT stands for now. */
+export interface SessionAuthenticator {
+  authenticate(token: string): Promise<AuthenticatedPrincipal | undefined>
+  /** Forgets what it knows of sessions; call it when one has ended or a user has changed. */
+  forget(): void
+}
+
+/** Bound of the cache. Only live sessions get into it. */
+const MOST_SESSIONS = 1_000
+
+/**
+ * The JWT says which session; session and roles are read from the store, so that an ended session and a role that was
+ * taken away open nothing from the next request on.
+ */
+export function createSessionAuthenticator(parts: Parts & { readonly jwts: Jwts }): SessionAuthenticator {
+  const { reader, clock } = parts
+  const known = new Map<string, Principal>()
+  // Another one each time: what was read before must not enter the cache after it.
+  let epoch = {}
+  const look = async (sessionId: string, userId: string): Promise<Principal | undefined> => {
+    const epochBefore = epoch
+    const session = await SESSIONS.find(reader, { id: sessionId })
+    if (session === undefined || session.user_id !== userId || isOver(session, clock.nowMs()))
+      return undefined
+    const user = await USERS.find(reader, { id: userId })
+    if (user === undefined || !(await parts.isBoundAlive(session.parent))) return undefined
+    const principal = { ...principalOf(user), via: `session:${sessionId}` }
+    if (parts.mayCache() && epoch === epochBefore) {
+      if (known.size >= MOST_SESSIONS) known.clear()
+      known.set(sessionId, principal)
+    }
+    return principal
+  }
+  return {
+    authenticate: async (token) => {
+      const claims = await parts.jwts.read(token, clock.nowMs())
+      if (claims === undefined) return undefined
+      const cached = parts.mayCache() ? known.get(claims.sessionId) : undefined
+      const principal = cached ?? (await look(claims.sessionId, claims.userId))
+      return principal === undefined ? undefined : { ...principal, expiresAtMs: claims.expiresAtMs }
+    },
+    forget: () => {
+      epoch = {}
+      known.clear()
+    },
+  }
+}
+
+/**
+ * Says which user an operator's certificate stands for: two rows by their keys, read at each request, so that a role that
+ * is taken away and a revocation hold on the next one, on open connections too.
+ *
+ * A certificate of this box's CA whose serial was never written down here stands for nobody. One of a user that is gone is
+ * as good as revoked.
+ */
+export function createOperatorCertificates(
+  parts: Pick<Parts, 'reader' | 'isBoundAlive'> & {
+    /** SHA-256 of the DER of this box's own CA: no other one makes operators here. */
+    readonly caSha256: string
+  },
+): CertificateHolders {
+  const { reader, caSha256 } = parts
+  return {
+    holderOf: async (certificate): Promise<AuthenticatedPrincipal | undefined> => {
+      if (certificate.caSha256 !== caSha256) return undefined
+      const row = await CERTIFICATES.find(reader, { serial: certificate.serial })
+      if (row === undefined || row.name !== certificate.name) return undefined
+      const isLive = row.revoked_at_ms === null && (await parts.isBoundAlive(row.parent))
+      const user = isLive ? await USERS.find(reader, { id: row.user_id }) : undefined
+      if (user === undefined) throw certificateRevoked()
+      const expiresAtMs = Math.min(row.expires_at_ms, certificate.notAfterMs)
+      return { ...principalOf(user), kind: 'cli', expiresAtMs, via: `certificate:${row.serial}` }
+    },
+  }
 }

@@ -1,25 +1,24 @@
-import type {
-  Clock,
-  MutationTx,
-  NodeIdentity,
-  Principal,
-  Reader,
-  Reply,
-  Role,
-  Vault,
+import {
+  type Clock,
+  type MutationTx,
+  type NodeIdentity,
+  type Principal,
+  type Reader,
+  type Reply,
+  type Role,
+  userNotFound,
+  type Vault,
+  validationFailed,
 } from '@steeple/contracts'
-import { userNotFound, validationFailed } from '@steeple/contracts'
-import { endCredentials } from './people/erase-user.ts'
-import { drawCredentials, drawUser, storeUser } from './people/new-user.ts'
-import { createPasswordGate } from './people/password-gate.ts'
+import { createPasswordGate } from './people/password.ts'
+import { drawUser, redrawUser } from './people/user-life.ts'
 import {
   LEAST_PASSWORD_CHARS,
   MOST_NAME_CHARS,
   MOST_PASSWORD_CHARS,
-  newUserRecord,
   USER_NAME_PATTERN,
 } from './people/user-record.ts'
-import { findUser, findUserByName, putUser } from './people/user-store.ts'
+import { findUserByName } from './people/user-store.ts'
 import { createdByText, TOKEN_ROLES } from './token-owner.ts'
 
 /** Where people are kept: the store of a node, without a running service. */
@@ -47,16 +46,12 @@ export interface PersonWish {
 export async function addPerson(place: PeoplePlace, wish: PersonWish): Promise<Reply> {
   const { name, password } = wish
   const roles = givable(wish)
-  const user = await drawUser(partsOf(place), {
-    name,
-    roles,
-    password,
-    createdBy: createdByText(place.principal),
-  })
-  return place.mutate('user.create', user.row.id, async (tx) => {
-    await storeUser(tx, user)
+  const createdBy = createdByText(place.principal)
+  const user = await drawUser(partsOf(place), { name, roles, password, createdBy })
+  return place.mutate('user.create', user.id, async (tx) => {
+    const body = await user.store(tx)
     tx.audit({ detail: { name, roles } })
-    return { status: 201, body: await newUserRecord(tx, user.row, user.shown) }
+    return { status: 201, body }
   })
 }
 
@@ -64,16 +59,11 @@ export async function addPerson(place: PeoplePlace, wish: PersonWish): Promise<R
 export async function resetPerson(place: PeoplePlace, name: string): Promise<Reply> {
   const known = await findUserByName(place.reader, name)
   if (known === undefined) throw userNotFound(name)
-  const { password_hash, factor, shown } = await drawCredentials(partsOf(place), known.id, known.name)
+  const store = await redrawUser(partsOf(place), known)
   return place.mutate('user.reset', known.id, async (tx) => {
-    const user = await findUser(tx, known.id)
-    if (user === undefined) throw userNotFound(name)
-    const nowMs = place.clock.nowMs()
-    await endCredentials(tx, user.id, nowMs)
-    await putUser(tx, { ...user, password_hash })
-    await factor.store(tx, nowMs)
-    tx.audit({ detail: { name: user.name } })
-    return { body: await newUserRecord(tx, user, shown) }
+    const body = await store(tx)
+    tx.audit({ detail: { name: known.name } })
+    return { body }
   })
 }
 

@@ -2,10 +2,10 @@ import {
   expandRoles,
   type JsonSchema,
   NULLABLE_TIMESTAMP_SCHEMA,
-  objectSchema,
   type Principal,
   type Reader,
   type Role,
+  recordSchema,
   TIMESTAMP_SCHEMA,
   type Tx,
   timestampFromMs,
@@ -15,17 +15,13 @@ import {
 import type { TokenKind } from './authenticator.ts'
 import { endToken } from './derived/end-derived.ts'
 import { PARENT_SCHEMA, parentRecord } from './derived/parent.ts'
-import { findUser, principalOf } from './people/user-store.ts'
-import { UUID_PATTERN } from './people/uuid.ts'
-import { findById, type TokenRow, tokensNaming } from './token-store.ts'
+import { principalOf, USERS } from './people/user-store.ts'
+import { BY_SCHEMA, UUID_PATTERN } from './route-parts.ts'
+import { TOKENS, type TokenRow, tokensNaming } from './token-store.ts'
 
 /** Roles that a token may hold. `node` is for certificates: its rule is the caller's own node. */
 export const TOKEN_ROLES: readonly Role[] = ['viewer', 'operator', 'sim:issuer', 'sim:admin', 'admin']
 
-export const BY_SCHEMA: JsonSchema = objectSchema(
-  { kind: { type: 'string' }, id: { type: 'string' }, name: { type: 'string' } },
-  ['kind', 'id', 'name'],
-)
 const COMMON: Readonly<Record<string, JsonSchema>> = {
   id: { type: 'string' },
   name: { type: 'string' },
@@ -34,42 +30,26 @@ const COMMON: Readonly<Record<string, JsonSchema>> = {
   expires_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Null: the token lives until it is deleted.' },
 }
 
-export const TOKEN_SCHEMA: JsonSchema = objectSchema(
-  {
-    ...COMMON,
-    created_at: TIMESTAMP_SCHEMA,
-    last_used_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Exact to a minute.' },
-    created_by: BY_SCHEMA,
-    parent: PARENT_SCHEMA,
-    user_id: {
-      type: ['string', 'null'],
-      description:
-        'The person who made it, also by way of another token: it may do no more, and goes with the person.',
-    },
-    node_id: { type: ['string', 'null'], description: 'The node that a bootstrap token is bound to.' },
-    node_name: { type: ['string', 'null'] },
+export const TOKEN_SCHEMA: JsonSchema = recordSchema({
+  ...COMMON,
+  created_at: TIMESTAMP_SCHEMA,
+  last_used_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'Exact to a minute.' },
+  created_by: BY_SCHEMA,
+  parent: PARENT_SCHEMA,
+  user_id: {
+    type: ['string', 'null'],
+    description:
+      'The person who made it, also by way of another token: it may do no more, and goes with the person.',
   },
-  [
-    'id',
-    'name',
-    'kind',
-    'roles',
-    'expires_at',
-    'created_at',
-    'last_used_at',
-    'created_by',
-    'parent',
-    'user_id',
-    'node_id',
-    'node_name',
-  ],
-)
+  node_id: { type: ['string', 'null'], description: 'The node that a bootstrap token is bound to.' },
+  node_name: { type: ['string', 'null'] },
+})
 
 /** A token as answered once to whoever made it. */
-export const NEW_TOKEN_SCHEMA: JsonSchema = objectSchema(
-  { ...COMMON, token: { type: 'string', description: 'The credential. Shown here and never again.' } },
-  ['id', 'name', 'kind', 'roles', 'expires_at', 'token'],
-)
+export const NEW_TOKEN_SCHEMA: JsonSchema = recordSchema({
+  ...COMMON,
+  token: { type: 'string', description: 'The credential. Shown here and never again.' },
+})
 
 /** The roles of a stored token. */
 function rolesOf(row: TokenRow): readonly Role[] {
@@ -82,11 +62,9 @@ export function createdByText(principal: Principal): string {
   return JSON.stringify({ kind: principal.kind, id: principal.id, name: principal.name })
 }
 
-/** Who made something, of its stored form. */
-function byRecord(text: string): object {
-  // Written by createdByText, and of tokens by tokenMakerText.
-  const { kind, id, name } = JSON.parse(text) as Readonly<Record<string, string>>
-  return { kind, id, name }
+function commonRecord(row: TokenRow): object {
+  const { id, name, kind } = row
+  return { id, name, kind, roles: rolesOf(row), expires_at: timestampOrNull(row.expires_at_ms) }
 }
 
 /** A token in the list. A burnt bootstrap token was last used when it was burnt. */
@@ -95,15 +73,13 @@ export function tokenRecord(
   lastUsedAtMs: number | undefined,
   ownerId: string | undefined,
 ): object {
+  // Written by createdByText, and of tokens by tokenMakerText.
+  const { kind, id, name } = JSON.parse(row.created_by) as Readonly<Record<string, string>>
   return {
-    id: row.id,
-    name: row.name,
-    kind: row.kind,
-    roles: rolesOf(row),
+    ...commonRecord(row),
     created_at: timestampFromMs(row.created_at_ms),
-    expires_at: timestampOrNull(row.expires_at_ms),
     last_used_at: timestampOrNull(row.used_at_ms ?? lastUsedAtMs ?? null),
-    created_by: byRecord(row.created_by),
+    created_by: { kind, id, name },
     parent: parentRecord(row.parent),
     user_id: ownerId ?? null,
     node_id: row.node_id,
@@ -113,14 +89,7 @@ export function tokenRecord(
 
 /** A token as answered to whoever made it, with the credential. */
 export function newTokenRecord(row: TokenRow, token: string): object {
-  return {
-    id: row.id,
-    name: row.name,
-    kind: row.kind,
-    roles: rolesOf(row),
-    expires_at: timestampOrNull(row.expires_at_ms),
-    token,
-  }
+  return { ...commonRecord(row), token }
 }
 
 /**
@@ -154,7 +123,7 @@ export function ownerIdOf({ created_by }: Pick<TokenRow, 'created_by'>): string 
 export async function tokenMakerText(reader: Reader, maker: Principal): Promise<string> {
   const text = createdByText(maker)
   if (maker.kind !== 'token') return text
-  const own = await findById(reader, maker.id)
+  const own = await TOKENS.find(reader, { id: maker.id })
   if (own === undefined) throw unauthenticated('the token that asks was removed; use another one')
   const owner = ownerIdOf(own)
   return owner === undefined ? text : JSON.stringify({ ...JSON.parse(text), owner })
@@ -164,7 +133,7 @@ export async function tokenMakerText(reader: Reader, maker: Principal): Promise<
 export async function rolesOfOwner(reader: Reader, row: TokenRow): Promise<ReadonlySet<Role> | 'any'> {
   const ownerId = ownerIdOf(row)
   if (ownerId === undefined) return 'any'
-  const owner = await findUser(reader, ownerId)
+  const owner = await USERS.find(reader, { id: ownerId })
   return owner === undefined ? new Set() : principalOf(owner).roles
 }
 

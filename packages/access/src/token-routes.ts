@@ -24,8 +24,16 @@ import {
 } from './authenticator.ts'
 import { BOOTSTRAP_TOKEN } from './closed-kinds.ts'
 import { endToken } from './derived/end-derived.ts'
-import { withinMaker } from './token-limits.ts'
-import { auditDetail, drawToken } from './token-mint.ts'
+import {
+  auditDetail,
+  drawToken,
+  TOKEN_BODY,
+  type TokenBody,
+  tokenRequestFrom,
+  withinMaker,
+} from './new-token.ts'
+import { newestFirst } from './newest-store.ts'
+import { UUID_PATTERN } from './route-parts.ts'
 import {
   NEW_TOKEN_SCHEMA,
   newTokenRecord,
@@ -34,16 +42,7 @@ import {
   TOKEN_SCHEMA,
   tokenRecord,
 } from './token-owner.ts'
-import { TOKEN_BODY, type TokenBody, tokenRequestFrom } from './token-request.ts'
-import {
-  burnToken,
-  findByHash,
-  findById,
-  insertToken,
-  listTokens,
-  type TokenPosition,
-  type TokenRow,
-} from './token-store.ts'
+import { burnToken, findByHash, TOKENS, type TokenRow } from './token-store.ts'
 
 /** Makes, checks and burns bootstrap tokens. One answer for unknown, used, expired and bound to another node. */
 export function createBootstrapTokens(
@@ -78,21 +77,11 @@ export function createBootstrapTokens(
     mint: async (tx, principal, wanted) => {
       const nowMs = clock.nowMs()
       const mostMs = msFromDuration(context.settings.auth.bootstrap_token_ttl) ?? 0
-      const asked = withinMaker(
-        {
-          name: wanted.name,
-          kind: 'bootstrap',
-          roles: [],
-          livesMs: Math.min(wanted.livesMs ?? mostMs, mostMs),
-          nodeId: wanted.nodeId,
-          nodeName: undefined,
-        },
-        false,
-        principal,
-        nowMs,
-      )
+      const { name, nodeId, livesMs = mostMs } = wanted
+      const wish = { name, kind: 'bootstrap', roles: [], livesMs: Math.min(livesMs, mostMs), nodeId } as const
+      const asked = withinMaker(wish, false, principal, nowMs)
       const { token, row } = await drawToken(context, asked, principal)
-      await insertToken(db.join(tx), row)
+      await TOKENS.insert(db.join(tx), row)
       return { id: row.id, token, expiresAtMs: row.expires_at_ms ?? nowMs }
     },
   }
@@ -106,13 +95,13 @@ function isOpenTo(row: TokenRow, nodeId: string, nowMs: number): boolean {
   return row.node_id === null || row.node_id === nodeId
 }
 
-const ID_PARAMS = objectSchema(
+const TOKEN_PARAMS = objectSchema(
   { id: { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN } },
   ['id'],
 )
 
 /** The form of every id that `drawToken` gives. */
-const TOKEN_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const TOKEN_ID = new RegExp(UUID_PATTERN)
 
 /** The routes under `/v1/tokens`. */
 export function tokenRoutes(
@@ -145,15 +134,11 @@ export function tokenRoutes(
       audit: 'token.create',
       handle: async (request) => {
         const wanted = tokenRequestFrom(request.body, context.settings.auth.bootstrap_token_ttl)
-        const asked = withinMaker(
-          wanted,
-          request.body.expires_in !== undefined,
-          request.principal,
-          context.clock.nowMs(),
-        )
+        const isLifeGiven = request.body.expires_in !== undefined
+        const asked = withinMaker(wanted, isLifeGiven, request.principal, context.clock.nowMs())
         const { token, row } = await drawToken(context, asked, request.principal)
         return request.mutate(row.id, async (tx) => {
-          await insertToken(tx, row)
+          await TOKENS.insert(tx, row)
           tx.audit({ detail: auditDetail(row, asked) })
           return { status: 201, body: newTokenRecord(row, token), sealed: true }
         })
@@ -166,7 +151,7 @@ export function tokenRoutes(
       summary: 'Delete a token; it stops working at once, and so does everything it has made',
       description:
         'Tokens, certificates, invitations and links that it has made, and what these have opened, end with it.',
-      schema: { params: ID_PARAMS, status: 204 },
+      schema: { params: TOKEN_PARAMS, status: 204 },
       audit: 'token.delete',
       errors: ['token_not_found'],
       handle: (request) => {
@@ -174,7 +159,7 @@ export function tokenRoutes(
         // Whoever pastes the token itself must not find it in the answer and, for good, in the audit trail.
         if (!TOKEN_ID.test(id)) throw tokenNotFound('with such an id')
         return request.mutate(id, async (tx) => {
-          const row = await findById(tx, id)
+          const row = await TOKENS.find(tx, { id })
           if (row === undefined || !(await endToken(tx, row.id, context.clock.nowMs())))
             throw tokenNotFound(id)
           tx.audit({ detail: { name: row.name, kind: row.kind } })
@@ -187,13 +172,8 @@ export function tokenRoutes(
 }
 
 async function tokenPage(context: Context, lastUse: LastUse, page: Page): Promise<object> {
-  const rows = await listTokens(context.db, page.limit + 1, positionFrom(page.after))
+  const rows = await newestFirst(TOKENS, context.db, page)
   const record = async (row: TokenRow): Promise<object> =>
     tokenRecord(row, await lastUse.of(row.id), ownerIdOf(row))
   return pageFrom(page, 'tokens', rows, record, (row) => [row.created_at_ms, row.id])
-}
-
-function positionFrom(after: Page['after']): TokenPosition | undefined {
-  if (after === undefined) return undefined
-  return { createdAtMs: Number(after[0]), id: String(after[1]) }
 }

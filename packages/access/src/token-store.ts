@@ -35,13 +35,7 @@ interface UseRow {
   readonly last_used_at_ms: number
 }
 
-/** Position in the list of tokens: newest first. */
-export interface TokenPosition {
-  readonly createdAtMs: number
-  readonly id: string
-}
-
-const TOKENS: Table<TokenRow> = defineTable(
+export const TOKENS: Table<TokenRow> = defineTable(
   'access_token',
   [
     'id',
@@ -64,8 +58,6 @@ const USES: Table<UseRow> = defineTable('access_token_use', ['token_id', 'last_u
 /** The tables of this package, for the integrity scan. */
 export const TABLES: readonly TableSpec[] = [TOKENS, USES]
 
-const NEWEST_FIRST = 'order by created_at_ms desc, id desc limit :limit'
-const AFTER = 'where (created_at_ms, id) < (:created_at_ms, :after_id)'
 const BURN = `update access_token set used_at_ms = :used_at_ms, node_id = :node_id, row_sum = :row_sum
   where id = :id and used_at_ms is null`
 const OVER = 'where expires_at_ms < :before_ms order by expires_at_ms limit :limit'
@@ -74,15 +66,6 @@ const OVER = 'where expires_at_ms < :before_ms order by expires_at_ms limit :lim
 export async function findByHash(reader: Reader, sha256: string): Promise<TokenRow | undefined> {
   const rows = await TOKENS.select(reader, 'where token_sha256 = :sha256', { sha256 })
   return rows[0]
-}
-
-/** The token with that id, checked. */
-export function findById(reader: Reader, id: string): Promise<TokenRow | undefined> {
-  return TOKENS.find(reader, { id })
-}
-
-export function insertToken(tx: Tx, row: TokenRow): Promise<void> {
-  return TOKENS.insert(tx, row)
 }
 
 /** Removes a token and what is known of its use. False when there was none. */
@@ -101,20 +84,6 @@ export async function burnToken(tx: Tx, row: TokenRow, nodeId: string, usedAtMs:
     row_sum: rowSum(TOKENS.columns, { ...burnt }),
   })
   return changed > 0
-}
-
-/** At most `limit` tokens after `after`, newest first. */
-export function listTokens(
-  reader: Reader,
-  limit: number,
-  after: TokenPosition | undefined,
-): Promise<readonly TokenRow[]> {
-  if (after === undefined) return TOKENS.select(reader, NEWEST_FIRST, { limit })
-  return TOKENS.select(reader, `${AFTER} ${NEWEST_FIRST}`, {
-    limit,
-    created_at_ms: after.createdAtMs,
-    after_id: after.id,
-  })
 }
 
 /** The tokens whose maker's entry has that id in it: of whatever kind, and wherever. */
@@ -160,7 +129,7 @@ export async function lastUseOf(reader: Reader, tokenId: string): Promise<number
 export function putUses(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
   return db.write(async (tx) => {
     for (const [tokenId, usedAtMs] of uses) {
-      if ((await findById(tx, tokenId)) === undefined) continue
+      if ((await TOKENS.find(tx, { id: tokenId })) === undefined) continue
       const known = await lastUseOf(tx, tokenId)
       if (known === undefined || known < usedAtMs) {
         await USES.put(tx, { token_id: tokenId, last_used_at_ms: usedAtMs })

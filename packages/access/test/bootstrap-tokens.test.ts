@@ -1,7 +1,7 @@
 import { closedItemsRef, isServiceError, nodeIdentityRef, systemPrincipal } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, suite } from '@steeple/testkit'
 import { createBootstrapTokens } from '../src/token-routes.ts'
-import { findById } from '../src/token-store.ts'
+import { TOKENS } from '../src/token-store.ts'
 import { CA_SHA256, NODE_ID, NONE_CLOSED, storedToken, tokenDb, UNBOUND } from './helpers.ts'
 
 const bootstrap = suite('access/bootstrap-tokens')
@@ -28,7 +28,7 @@ bootstrap('fits any node unless it is bound, and checking changes nothing', asyn
   const { db, token, tokens } = await setting()
   assert.equal(await tokens.check(token, NODE_ID), { id: 'b', roles: [], isUsed: false })
   assert.equal(await tokens.check(token, 'another'), { id: 'b', roles: [], isUsed: false })
-  assert.is((await findById(db, 'b'))?.used_at_ms, null)
+  assert.is((await TOKENS.find(db, { id: 'b' }))?.used_at_ms, null)
 })
 
 bootstrap('fits only its node when it is bound', async () => {
@@ -41,7 +41,7 @@ bootstrap('fits only its node when it is bound', async () => {
 bootstrap('works once', async () => {
   const { db, token, tokens, isRefused } = await setting()
   await db.write((tx) => tokens.burn(tx, token, NODE_ID))
-  assert.is((await findById(db, 'b'))?.used_at_ms, 1_000)
+  assert.is((await TOKENS.find(db, { id: 'b' }))?.used_at_ms, 1_000)
   assert.ok(await isRefused(db.write((tx) => tokens.burn(tx, token, NODE_ID))))
   assert.ok(await isRefused(tokens.check(token, 'another')))
 })

@@ -23,7 +23,7 @@ import {
 } from '@steeple/testkit'
 import { newToken, type TokenKind, tokenSha256 } from '../src/authenticator.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { insertToken, type TokenRow } from '../src/token-store.ts'
+import { TOKENS, type TokenRow } from '../src/token-store.ts'
 import { testKeys, testVault } from './people-helpers.ts'
 
 export const CA_SHA256 = 'ab'.repeat(32)
@@ -56,7 +56,7 @@ export async function storedToken(
     parent: null,
     ...over,
   }
-  await db.write((tx) => insertToken(tx, row))
+  await db.write((tx) => TOKENS.insert(tx, row))
   return { token, row }
 }
 

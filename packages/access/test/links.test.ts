@@ -1,6 +1,6 @@
 import { expandRoles, type Principal, systemPrincipal } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
-import { openLinks, removeLink } from '../src/links/link-store.ts'
+import { LINKS, openLinks } from '../src/links/link-store.ts'
 import { createLinks, LINK_PATTERN } from '../src/links/links.ts'
 import { storedToken, tokenDb } from './helpers.ts'
 
@@ -25,7 +25,7 @@ drawing('draws a link that is good until it is used, at every instance', async (
   assert.is(await links.find(db, `${token.slice(0, -1)}-`), undefined)
   const found = await createLinks(clock, 'now').find(db, token)
   assert.equal(found?.maker, MAKER)
-  await db.write((tx) => removeLink(tx, found?.id ?? ''))
+  await db.write((tx) => LINKS.remove(tx, { id: found?.id ?? '' }))
   assert.is(await links.find(db, token), undefined)
   assert.not.ok(JSON.stringify(await db.all('select * from access_link')).includes(token))
 })

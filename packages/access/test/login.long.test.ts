@@ -1,10 +1,11 @@
 import { isServiceError } from '@steeple/contracts'
 import { assert, type FakeClock, fakeClock, type MemoryDb, suite } from '@steeple/testkit'
 import { type LoginBody, login } from '../src/people/login.ts'
-import { drawUser, storeUser } from '../src/people/new-user.ts'
 import { hashPassword } from '../src/people/password.ts'
 import { createPeople, type People } from '../src/people/people.ts'
-import { findUser, putUser, type UserRow } from '../src/people/user-store.ts'
+import { drawUser } from '../src/people/user-life.ts'
+import type { UserRow } from '../src/people/user-store.ts'
+import { mustFindUser, USERS } from '../src/people/user-store.ts'
 import { accessContext, tokenDb } from './helpers.ts'
 import { codeAt } from './people-helpers.ts'
 import { fakeRequest } from './people-request.ts'
@@ -27,16 +28,16 @@ async function world(): Promise<World> {
   const { context } = accessContext(db, clock)
   const people = createPeople(context, () => undefined)
   const made = await drawUser(people, { name: 'ada', roles: ['viewer'], password: PASSWORD, createdBy: '{}' })
-  await db.write((tx) => storeUser(tx, made))
+  await db.write((tx) => made.store(tx))
   return {
     db,
     clock,
     people,
-    user: made.row,
+    user: await mustFindUser(db, made.id),
     body: (over) => ({
       username: 'ada',
       password: PASSWORD,
-      code: codeAt(made.shown.totp_uri, clock.nowMs()),
+      code: codeAt(made.totpUri, clock.nowMs()),
       ...over,
     }),
     enter: (body) =>
@@ -50,11 +51,11 @@ async function world(): Promise<World> {
 logins('raises the cost of a hash at the next login, and not before it', async () => {
   const { db, user, body, enter } = await world()
   const low = { ...user, password_hash: await hashPassword(PASSWORD, { n: 16, r: 1, p: 1 }) }
-  await db.write((tx) => putUser(tx, low))
+  await db.write((tx) => USERS.put(tx, low))
   assert.is(await enter(body({ password: 'wrong' })), 'login_failed')
-  assert.is((await findUser(db, user.id))?.password_hash, low.password_hash)
+  assert.is((await USERS.find(db, { id: user.id }))?.password_hash, low.password_hash)
   assert.is(await enter(body()), 'in')
-  assert.match((await findUser(db, user.id))?.password_hash ?? '', /^\$scrypt\$n=32768,r=8,p=3\$/)
+  assert.match((await USERS.find(db, { id: user.id }))?.password_hash ?? '', /^\$scrypt\$n=32768,r=8,p=3\$/)
   const [recovery] = await db.all<{ readonly codes: number }>(
     'select count(*) as codes from access_recovery_code',
   )
@@ -84,7 +85,7 @@ logins('lets nobody in by what was right while it was checked, and is no more', 
     run: async (visitor, work) => {
       const result = await people.gate.run(visitor, work)
       // Somebody else resets the user at this very moment.
-      await db.write((tx) => putUser(tx, { ...user, password_hash: 'another' }))
+      await db.write((tx) => USERS.put(tx, { ...user, password_hash: 'another' }))
       return result
     },
   }

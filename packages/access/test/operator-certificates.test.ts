@@ -1,14 +1,14 @@
 import { type ClientCertificate, isServiceError, type Role } from '@steeple/contracts'
 import { assert, memoryDb, suite } from '@steeple/testkit'
+import { createOperatorCertificates } from '../src/authenticator.ts'
 import {
+  CERTIFICATES,
   countLive,
-  findCertificate,
-  insertCertificate,
   removeOver,
   revokeCertificate,
 } from '../src/certificates/certificate-store.ts'
-import { createOperatorCertificates } from '../src/certificates/operator-certificates.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
+import { USERS } from '../src/people/user-store.ts'
 import { CA_SHA256, UNBOUND } from './helpers.ts'
 
 const operators = suite('access/operator-certificates')
@@ -26,19 +26,26 @@ const ROW = {
 }
 const SHOWN: ClientCertificate = { serial: 'abc1', name: 'zoe', caSha256: CA_SHA256, notAfterMs: 9_500 }
 
+const USER = {
+  id: 'u1',
+  name: 'zoe',
+  name_key: 'zoe',
+  password_hash: '',
+  created_at_ms: 1_000,
+  created_by: '{}',
+  last_login_at_ms: null,
+}
+
 async function setting() {
   const db = memoryDb(MIGRATIONS)
-  const users = new Map<string, readonly Role[]>([['u1', ['operator']]])
-  await db.write((tx) => insertCertificate(tx, ROW))
-  const service = createOperatorCertificates({
-    ...UNBOUND,
-    reader: db,
-    caSha256: CA_SHA256,
-    findHolder: async (_, id) => {
-      const roles = users.get(id)
-      return roles && { id, name: 'zoe', roles }
-    },
-  })
+  const users = {
+    set: (roles: readonly Role[]) =>
+      db.write((tx) => USERS.put(tx, { ...USER, roles: JSON.stringify(roles) })),
+    remove: () => db.write((tx) => USERS.remove(tx, { id: USER.id })),
+  }
+  await users.set(['operator'])
+  await db.write((tx) => CERTIFICATES.insert(tx, ROW))
+  const service = createOperatorCertificates({ ...UNBOUND, reader: db, caSha256: CA_SHA256 })
   const ask = async (over: Partial<ClientCertificate> = {}): Promise<string> => {
     try {
       const principal = await service.holderOf({ ...SHOWN, ...over })
@@ -60,7 +67,7 @@ operators('is the user with the roles that it has now', async () => {
     expiresAtMs: 9_000,
     via: 'certificate:abc1',
   })
-  users.set('u1', ['viewer'])
+  await users.set(['viewer'])
   assert.is(await ask(), 'viewer')
 })
 
@@ -73,13 +80,13 @@ operators('is nobody with a serial, name or CA that was never written down here'
 
 operators('is revoked from the next request on, by hand or with its user', async () => {
   const { db, users, ask } = await setting()
-  users.delete('u1')
+  await users.remove()
   assert.is(await ask(), 'certificate_revoked')
-  users.set('u1', ['admin'])
+  await users.set(['admin'])
   assert.match(await ask(), 'admin')
   await db.write((tx) => revokeCertificate(tx, ROW, 5_000))
   assert.is(await ask(), 'certificate_revoked')
-  assert.is((await findCertificate(db, 'abc1'))?.revoked_at_ms, 5_000)
+  assert.is((await CERTIFICATES.find(db, { serial: 'abc1' }))?.revoked_at_ms, 5_000)
   assert.is(await countLive(db, 'u1', 1_000), 0)
 })
 

@@ -1,10 +1,16 @@
 import { isServiceError, type Vault } from '@steeple/contracts'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
 import { PASSKEY_MIGRATIONS } from '../src/migrations.ts'
-import { creationOptions, isCopied, madePasskey, requestOptions } from '../src/passkeys/ceremonies.ts'
+import {
+  type Assertion,
+  creationOptions,
+  isCopied,
+  judgeAssertion,
+  madePasskey,
+  requestOptions,
+} from '../src/passkeys/ceremonies.ts'
 import { CHALLENGE_LIFE_MS, createChallenges } from '../src/passkeys/challenge.ts'
-import { type Assertion, judgeAssertion } from '../src/passkeys/passkey-login.ts'
-import { disablePasskey, findPasskey, insertPasskey, removePasskey } from '../src/passkeys/passkey-store.ts'
+import { disablePasskey, PASSKEYS } from '../src/passkeys/passkey-store.ts'
 import { cbor, type Device, device, type Misbehaviour, type SignedJson } from './authenticator-device.ts'
 import { fakeVault } from './helpers.ts'
 
@@ -28,7 +34,7 @@ async function registered(counts = true, vault: Vault = fakeVault()) {
     last_used_at_ms: null,
     disabled_at_ms: null,
   }
-  await db.write((tx) => insertPasskey(tx, row))
+  await db.write((tx) => PASSKEYS.insertNew(tx, row))
   const asked = async () =>
     requestOptions(PARTY, challenges.draw({ purpose: 'login', party: PARTY, userId: '' }))
   const judge = (response: SignedJson, party = PARTY): Promise<Assertion> =>
@@ -77,7 +83,7 @@ ceremonies('lets a registered device in, and counts', async () => {
     const assertion = await logIn()
     assert.is(assertion.kind, 'good')
     assert.ok(await use(assertion))
-    assert.equal((await findPasskey(db, key.id))?.counter, counter)
+    assert.equal((await PASSKEYS.find(db, { id: key.id }))?.counter, counter)
   }
 })
 
@@ -146,7 +152,7 @@ ceremonies('refuses a passkey that is disabled, removed, or of another user', as
   assert.ok(await db.write((tx) => disablePasskey(tx, key.id, clock.nowMs())))
   assert.is(whyRefused(await logIn()), 'disabled')
   assert.not.ok(await db.write((tx) => disablePasskey(tx, key.id, clock.nowMs())))
-  assert.ok(await db.write((tx) => removePasskey(tx, key.id)))
+  assert.ok(await db.write((tx) => PASSKEYS.remove(tx, { id: key.id })))
   assert.is(whyRefused(await logIn()), 'unknown')
 })
 

@@ -1,6 +1,11 @@
 import { assert, suite } from '@steeple/testkit'
-import { checkPassword, drawPassword, hashPassword, type ScryptCost } from '../src/people/password.ts'
-import { createPasswordGate } from '../src/people/password-gate.ts'
+import {
+  checkPassword,
+  createPasswordGate,
+  drawPassword,
+  hashPassword,
+  type ScryptCost,
+} from '../src/people/password.ts'
 
 const password = suite('access/password')
 const LOW: ScryptCost = { n: 16, r: 1, p: 1 }

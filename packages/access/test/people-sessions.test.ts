@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { assert, type FakeClock, memoryDb, suite, type Testbed } from '@steeple/testkit'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { rolesOfMaker } from '../src/people/invitation-routes.ts'
-import { insertUser } from '../src/people/user-store.ts'
+import { USERS } from '../src/people/user-store.ts'
 import { accessBed } from './access-bed.ts'
 import type { Front, Person } from './people-front.ts'
 
@@ -315,7 +315,7 @@ sessions(
       ...{ id, name: 'ada', name_key: 'ada', roles: '["viewer"]', password_hash: '', created_at_ms: 1 },
       ...{ created_by: '{}', last_login_at_ms: null },
     }
-    await db.write((tx) => insertUser(tx, row))
+    await db.write((tx) => USERS.insert(tx, row))
     for (const kind of ['user', 'cli'] as const) {
       assert.equal(await rolesOfMaker(db, { kind, id }, 2), new Set(['viewer']))
       assert.equal(await rolesOfMaker(db, { kind, id: 'u2' }, 2), new Set())

@@ -1,16 +1,11 @@
 import type { ClosedItem, Plugin, Principal } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
 import { createLinks } from '../src/links/links.ts'
-import { findPasskey, insertPasskey, isChallengeUsed, useChallenge } from '../src/passkeys/passkey-store.ts'
-import {
-  allInvitations,
-  endInvitation,
-  findInvitation,
-  insertInvitation,
-} from '../src/people/invitation-store.ts'
+import { isChallengeUsed, PASSKEYS, useChallenge } from '../src/passkeys/passkey-store.ts'
+import { allInvitations, endInvitation, findInvitation, INVITATIONS } from '../src/people/invitation-store.ts'
 import { drawSecondFactor, proofOf } from '../src/people/second-factor.ts'
-import { endWhatWasOpen } from '../src/restored.ts'
-import { findById } from '../src/token-store.ts'
+import { endWhatWasOpen } from '../src/plugin.ts'
+import { TOKENS } from '../src/token-store.ts'
 import { storedToken, tokenDb } from './helpers.ts'
 import { codeAt, testVault } from './people-helpers.ts'
 
@@ -25,12 +20,12 @@ async function store(passkeyCount: number, invitations: readonly string[]) {
   const db = tokenDb()
   await db.write(async (tx) => {
     for (const id of invitations)
-      await insertInvitation(tx, {
+      await INVITATIONS.insert(tx, {
         ...{ id, token_sha256: id, name: id, roles: '[]', created_at_ms: 0, expires_at_ms: 9_000_000 },
         ...{ created_by: '{}', parent: null, ended_at_ms: 0 },
       })
     const uses = { counter: passkeyCount, last_used_at_ms: null, disabled_at_ms: null }
-    await insertPasskey(tx, { ...KEY, id: 'k', ...uses })
+    await PASSKEYS.insertNew(tx, { ...KEY, id: 'k', ...uses })
   })
   return db
 }
@@ -61,11 +56,14 @@ restored('what may have been used since the backup is closed, or known to be use
     (await allInvitations(coming)).map(({ id }) => id),
     ['open'],
   )
-  assert.equal([await findById(coming, 'burnt'), await findById(coming, 'opened')], [undefined, undefined])
-  assert.ok(await findById(coming, api.row.id))
+  assert.equal(
+    [await TOKENS.find(coming, { id: 'burnt' }), await TOKENS.find(coming, { id: 'opened' })],
+    [undefined, undefined],
+  )
+  assert.ok(await TOKENS.find(coming, { id: api.row.id }))
   assert.is(await links.find(coming, link.token), undefined)
   // A copy of the key that has counted to 7 is found out.
-  assert.is((await findPasskey(coming, 'k'))?.counter, 9)
+  assert.is((await PASSKEYS.find(coming, { id: 'k' }))?.counter, 9)
   coming.close()
   now.close()
 })

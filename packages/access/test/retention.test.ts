@@ -1,6 +1,6 @@
 import { policyRef } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
-import { keepRetention } from '../src/retention.ts'
+import { keepRetention } from '../src/plugin.ts'
 import { accessContext, fakeTrail, storedToken, tokenDb } from './helpers.ts'
 
 const retention = suite('access/retention')

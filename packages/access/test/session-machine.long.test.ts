@@ -1,13 +1,17 @@
 import { isServiceError, type Reply, type Role } from '@steeple/contracts'
 import { assert, fakeClock, fakeContext, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { eraseUser } from '../src/people/erase-user.ts'
+import { createSessionAuthenticator } from '../src/authenticator.ts'
 import { createJwts } from '../src/people/jwt.ts'
-import { createRefreshTokens } from '../src/people/refresh-token.ts'
-import { createSessionAuthenticator } from '../src/people/session-authenticator.ts'
-import { removeSession } from '../src/people/session-store.ts'
-import { createSessions, SESSION_IDLE_MS, SESSION_LIFE_MS } from '../src/people/sessions.ts'
-import { findUser, insertUser, putUser, type UserRow } from '../src/people/user-store.ts'
+import { SESSIONS } from '../src/people/session-store.ts'
+import {
+  createRefreshTokens,
+  createSessions,
+  SESSION_IDLE_MS,
+  SESSION_LIFE_MS,
+} from '../src/people/sessions.ts'
+import { eraseUser } from '../src/people/user-life.ts'
+import { USERS, type UserRow } from '../src/people/user-store.ts'
 import { tokenDb, UNBOUND } from './helpers.ts'
 import { testKeys } from './people-helpers.ts'
 import { fakeRequest } from './people-request.ts'
@@ -92,7 +96,7 @@ async function world() {
   })
   const { forget } = authenticator
   const sessions = createSessions({ context, jwts, refreshTokens: createRefreshTokens(keys), forget })
-  for (const id of ['0', '1', '2']) await db.write((tx) => insertUser(tx, userRow(id)))
+  for (const id of ['0', '1', '2']) await db.write((tx) => USERS.insert(tx, userRow(id)))
   const request = fakeRequest(db, {})
   return { db, clock, sessions, authenticator, request }
 }
@@ -118,7 +122,7 @@ function age(expected: readonly Expected[], nowMs: number): void {
 }
 
 async function open(at: World, model: Expected[], userId: string): Promise<void> {
-  const user = await findUser(at.db, userId)
+  const user = await USERS.find(at.db, { id: userId })
   if (user === undefined) return
   const { refresh, jwt, untilMs } = shown(await at.sessions.open(at.request, { user, method: 'password' }))
   const nowMs = at.clock.nowMs()
@@ -151,10 +155,10 @@ async function change(
   userId: string,
 ): Promise<void> {
   if (step.do === 'open') return open(at, model, userId)
-  const user = await findUser(at.db, userId)
+  const user = await USERS.find(at.db, { id: userId })
   if (user === undefined) return
   if (step.do === 'roles') {
-    await at.db.write((tx) => putUser(tx, { ...user, roles: JSON.stringify([step.role]) }))
+    await at.db.write((tx) => USERS.put(tx, { ...user, roles: JSON.stringify([step.role]) }))
   } else {
     await at.db.write((tx) => eraseUser(tx, userId, at.clock.nowMs()))
     for (const session of model) if (session.userId === userId) session.isEnded = true
@@ -173,7 +177,7 @@ async function take(at: World, model: Expected[], step: Step): Promise<void> {
   if (session === undefined) return
   if (step.do === 'refresh') return refresh(at, session, step.back)
   const row = await at.sessions.of(session.refreshTokens[0])
-  if (row !== undefined) await at.db.write((tx) => removeSession(tx, row.id))
+  if (row !== undefined) await at.db.write((tx) => SESSIONS.remove(tx, { id: row.id }))
   at.authenticator.forget()
   session.isEnded = true
 }
@@ -182,7 +186,7 @@ async function take(at: World, model: Expected[], step: Step): Promise<void> {
 async function check(at: World, model: readonly Expected[]): Promise<void> {
   const nowMs = at.clock.nowMs()
   for (const session of model) {
-    const user = await findUser(at.db, session.userId)
+    const user = await USERS.find(at.db, { id: session.userId })
     for (const { token, untilMs } of session.jwts) {
       const answer = await codeOf(at.authenticator.authenticate(token))
       if (untilMs <= nowMs) assert.is(answer, 'token_expired')

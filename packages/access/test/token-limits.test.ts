@@ -1,7 +1,7 @@
 import { expandRoles, type Principal, type Role } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { withinMaker } from '../src/token-limits.ts'
-import type { TokenRequest } from '../src/token-request.ts'
+import type { TokenRequest } from '../src/new-token.ts'
+import { withinMaker } from '../src/new-token.ts'
 
 const limits = suite('access/token-limits')
 

@@ -2,7 +2,7 @@ import { systemPrincipal } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { createAuthenticator, createLastUse } from '../src/authenticator.ts'
 import { createLinks } from '../src/links/links.ts'
-import { createTokenMint } from '../src/token-mint.ts'
+import { createTokenMint } from '../src/new-token.ts'
 import { accessContext, tokenDb, UNBOUND } from './helpers.ts'
 
 const minting = suite('access/token-mint')

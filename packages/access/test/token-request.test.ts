@@ -1,6 +1,6 @@
 import { isServiceError } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { type TokenBody, tokenRequestFrom } from '../src/token-request.ts'
+import { type TokenBody, tokenRequestFrom } from '../src/new-token.ts'
 
 const requests = suite('access/token-request')
 

@@ -1,4 +1,5 @@
-import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
+import { defineTable, type Page, type Reader, type Table, type Tx } from '@steeple/contracts'
+import { newestFirst } from '../newest-store.ts'
 
 /** A certificate of an operator as issued. Times are ms since the epoch. */
 export interface CertificateRow {
@@ -18,13 +19,7 @@ export interface CertificateRow {
   readonly parent: string | null
 }
 
-/** Position in the list of a user's certificates: newest first. */
-export interface CertificatePosition {
-  readonly issuedAtMs: number
-  readonly serial: string
-}
-
-const CERTIFICATES: Table<CertificateRow> = defineTable(
+export const CERTIFICATES: Table<CertificateRow> = defineTable(
   'access_certificate',
   [
     'serial',
@@ -40,22 +35,8 @@ const CERTIFICATES: Table<CertificateRow> = defineTable(
   ['serial'],
 )
 
-/** The tables of operators' certificates, for the integrity scan. */
-export const CERTIFICATE_TABLES: readonly TableSpec[] = [CERTIFICATES]
-
 const OF_USER = 'where user_id = :user_id'
-const NEWEST_FIRST = 'order by issued_at_ms desc, serial desc limit :limit'
-const AFTER = 'and (issued_at_ms, serial) < (:issued_at_ms, :after_serial)'
 const OVER = 'where expires_at_ms < :before_ms order by expires_at_ms limit :limit'
-
-/** The certificate with that serial, checked. */
-export function findCertificate(reader: Reader, serial: string): Promise<CertificateRow | undefined> {
-  return CERTIFICATES.find(reader, { serial })
-}
-
-export function insertCertificate(tx: Tx, row: CertificateRow): Promise<void> {
-  return CERTIFICATES.insert(tx, row)
-}
 
 /** Marks a certificate as revoked; one that is revoked stays as it is. */
 export async function revokeCertificate(tx: Tx, row: CertificateRow, revokedAtMs: number): Promise<void> {
@@ -72,21 +53,14 @@ export function certificatesUnder(reader: Reader, parent: string): Promise<reado
   return CERTIFICATES.select(reader, 'where parent = :parent and revoked_at_ms is null', { parent })
 }
 
-/** At most `limit` certificates of a user after `after`, newest first. */
+/** The certificates of a user on a page, newest first, and one more where there are more. */
 export function listCertificates(
   reader: Reader,
   userId: string,
-  limit: number,
-  after: CertificatePosition | undefined,
+  page: Page,
 ): Promise<readonly CertificateRow[]> {
-  if (after === undefined)
-    return CERTIFICATES.select(reader, `${OF_USER} ${NEWEST_FIRST}`, { user_id: userId, limit })
-  return CERTIFICATES.select(reader, `${OF_USER} ${AFTER} ${NEWEST_FIRST}`, {
-    user_id: userId,
-    limit,
-    issued_at_ms: after.issuedAtMs,
-    after_serial: after.serial,
-  })
+  const listing = { at: 'issued_at_ms', id: 'serial', where: ['user_id = :user_id'] }
+  return newestFirst(CERTIFICATES, reader, page, { ...listing, params: { user_id: userId } })
 }
 
 /** How many certificates of a user are neither revoked nor over. */

@@ -7,7 +7,7 @@ import {
 } from '../certificates/certificate-store.ts'
 import { removeLinksUnder } from '../links/link-store.ts'
 import { removeInvitationsUnder } from '../people/invitation-store.ts'
-import { removeSession, sessionsOf, sessionsOver, sessionsUnder } from '../people/session-store.ts'
+import { SESSIONS, sessionsOf, sessionsOver, sessionsUnder } from '../people/session-store.ts'
 import { removeToken, tokensUnder } from '../token-store.ts'
 
 /** Ends all that was derived from a credential, and what was derived from that. */
@@ -21,7 +21,7 @@ export async function endDerived(tx: Tx, source: string, nowMs: number): Promise
 
 /** Ends a session, with what was derived from it; false when there was none. */
 export async function endSession(tx: Tx, id: string, nowMs: number): Promise<boolean> {
-  const isThere = await removeSession(tx, id)
+  const isThere = await SESSIONS.remove(tx, { id })
   await endDerived(tx, `session:${id}`, nowMs)
   return isThere
 }

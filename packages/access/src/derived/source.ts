@@ -1,10 +1,10 @@
 import { expandRoles, type Principal, type Reader } from '@steeple/contracts'
-import { findCertificate } from '../certificates/certificate-store.ts'
-import { findSession } from '../people/session-store.ts'
+import { CERTIFICATES } from '../certificates/certificate-store.ts'
+import { SESSIONS } from '../people/session-store.ts'
 import { isOver } from '../people/sessions.ts'
-import { findUser, principalOf } from '../people/user-store.ts'
+import { principalOf, USERS } from '../people/user-store.ts'
 import { rolesNow } from '../token-owner.ts'
-import { findById } from '../token-store.ts'
+import { TOKENS } from '../token-store.ts'
 import { split } from './parent.ts'
 
 /** Links of links of links: nobody needs more. */
@@ -51,14 +51,15 @@ type Look = (
 
 const LOOK: Readonly<Record<string, Look>> = {
   session: async ({ reader, nowMs }, id) => {
-    const row = await findSession(reader, id)
-    const user = row === undefined || isOver(row, nowMs) ? undefined : await findUser(reader, row.user_id)
+    const row = await SESSIONS.find(reader, { id })
+    const user =
+      row === undefined || isOver(row, nowMs) ? undefined : await USERS.find(reader, { id: row.user_id })
     if (row === undefined || user === undefined) return undefined
     const { expires_at_ms: expiresAtMs, parent } = row
     return { principal: { ...principalOf(user), expiresAtMs, via: `session:${id}` }, parent }
   },
   token: async ({ reader, nowMs }, id) => {
-    const row = await findById(reader, id)
+    const row = await TOKENS.find(reader, { id })
     const roles = row?.kind === 'api' ? await rolesNow(reader, row) : undefined
     if (row === undefined || roles === undefined || roles.size === 0) return undefined
     const { expires_at_ms: endMs, parent, name } = row
@@ -69,9 +70,9 @@ const LOOK: Readonly<Record<string, Look>> = {
     }
   },
   certificate: async ({ reader, nowMs }, serial) => {
-    const row = await findCertificate(reader, serial)
+    const row = await CERTIFICATES.find(reader, { serial })
     if (row === undefined || row.revoked_at_ms !== null || row.expires_at_ms <= nowMs) return undefined
-    const user = await findUser(reader, row.user_id)
+    const user = await USERS.find(reader, { id: row.user_id })
     if (user === undefined) return undefined
     const { expires_at_ms: expiresAtMs, parent } = row
     return {

@@ -12,6 +12,7 @@ import {
   ROLES,
   type Role,
   type Route,
+  recordSchema,
   route,
   TIMESTAMP_SCHEMA,
   type Tx,
@@ -19,28 +20,22 @@ import {
 } from '@steeple/contracts'
 import { endToken } from '../derived/end-derived.ts'
 import { PARENT_SCHEMA, parentRecord } from '../derived/parent.ts'
+import { auditDetail, drawToken, withinMaker } from '../new-token.ts'
 import { LOGGED_IN_SCHEMA } from '../people/auth-routes.ts'
 import type { People } from '../people/people.ts'
-import { requireSameOrigin } from '../people/same-origin.ts'
-import { findUser } from '../people/user-store.ts'
-import { UUID_PATTERN } from '../people/uuid.ts'
-import { withinMaker } from '../token-limits.ts'
-import { auditDetail, drawToken } from '../token-mint.ts'
-import { BY_SCHEMA } from '../token-owner.ts'
-import { CONSOLE_TOKEN, findById, insertToken, type TokenRow } from '../token-store.ts'
-import { findLinkById, type LinkRow, openLinks, removeLink } from './link-store.ts'
+import { USERS } from '../people/user-store.ts'
+import { BY_SCHEMA, ID_PARAMS, type IdParams, requireSameOrigin } from '../route-parts.ts'
+import { CONSOLE_TOKEN, TOKENS, type TokenRow } from '../token-store.ts'
+import { LINKS, type LinkRow, openLinks } from './link-store.ts'
 import { LINK_PATTERN, type Links, linkInvalid, makerOf } from './links.ts'
 
-const LINK_SCHEMA = objectSchema(
-  {
-    id: { type: 'string' },
-    created_by: BY_SCHEMA,
-    parent: PARENT_SCHEMA,
-    created_at: TIMESTAMP_SCHEMA,
-    expires_at: TIMESTAMP_SCHEMA,
-  },
-  ['id', 'created_by', 'parent', 'created_at', 'expires_at'],
-)
+const LINK_SCHEMA = recordSchema({
+  id: { type: 'string' },
+  created_by: BY_SCHEMA,
+  parent: PARENT_SCHEMA,
+  created_at: TIMESTAMP_SCHEMA,
+  expires_at: TIMESTAMP_SCHEMA,
+})
 /** They live five minutes, and each credential has few. */
 const MOST_READ = 1_000
 
@@ -85,21 +80,21 @@ function listRoute({ context }: People): Route {
 }
 
 function withdrawRoute(): Route {
-  return route<{ readonly id: string }, unknown, unknown>({
+  return route<IdParams, unknown, unknown>({
     method: 'DELETE',
     path: '/v1/auth/links/:id',
     role: 'viewer',
     summary: 'Withdraw a link of your own; as admin, of anyone',
     description: 'What it has opened stands among the sessions and tokens.',
-    schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
+    schema: { params: ID_PARAMS, status: 204 },
     audit: 'auth.unlink',
     errors: ['link_not_found'],
     handle: (request) => {
       const { id } = request.params
       return request.mutate(id, async (tx) => {
-        const row = await findLinkById(tx, id)
+        const row = await LINKS.find(tx, { id })
         if (row === undefined || !mayTouch(request.principal, row)) throw linkNotFound(id)
-        await removeLink(tx, id)
+        await LINKS.remove(tx, { id })
         return { status: 204 }
       })
     },
@@ -133,14 +128,11 @@ function drawRoute(links: Links): Route {
       'with the credential of this request, as does what it opens.',
     schema: {
       body: objectSchema({}),
-      response: objectSchema(
-        {
-          id: { type: 'string', description: 'What withdraws it.' },
-          token: { type: 'string', description: 'What stands behind #. Shown here and never again.' },
-          expires_at: TIMESTAMP_SCHEMA,
-        },
-        ['id', 'token', 'expires_at'],
-      ),
+      response: recordSchema({
+        id: { type: 'string', description: 'What withdraws it.' },
+        token: { type: 'string', description: 'What stands behind #. Shown here and never again.' },
+        expires_at: TIMESTAMP_SCHEMA,
+      }),
       status: 201,
     },
     audit: 'auth.link',
@@ -166,7 +158,7 @@ function openRoute(people: People, links: Links): Route {
       'token with the same roles for twelve hours. Either ends with the credential that the link was made with.',
     example: { token: `svcl_${'A'.repeat(43)}` },
     schema: {
-      body: objectSchema({ token: { type: 'string', pattern: LINK_PATTERN } }, ['token']),
+      body: recordSchema({ token: { type: 'string', pattern: LINK_PATTERN } }),
       response: LOGGED_IN_SCHEMA,
     },
     audit: 'auth.open',
@@ -190,7 +182,7 @@ function closeRoute(people: People): Route {
     audit: 'auth.close',
     handle: async (request) => {
       const { kind, id } = request.principal
-      const row = kind === 'token' ? await findById(context.db, id) : undefined
+      const row = kind === 'token' ? await TOKENS.find(context.db, { id }) : undefined
       if (row === undefined || !isOfLink(row)) return { status: 204 }
       return request.mutate(row.id, async (tx) => {
         await endToken(tx, row.id, context.clock.nowMs())
@@ -221,27 +213,21 @@ async function open(
   /** Of several at once, and of an end of its source at the same time, one comes first. */
   const claim = async (tx: Tx): Promise<void> => {
     const isGood = (await links.find(tx, request.body.token)) !== undefined
-    if (!isGood || !(await removeLink(tx, link.id))) throw linkInvalid()
+    if (!isGood || !(await LINKS.remove(tx, { id: link.id }))) throw linkInvalid()
   }
   const { maker, source } = link
-  const user = maker.kind === 'user' ? await findUser(context.db, maker.id) : undefined
+  const user = maker.kind === 'user' ? await USERS.find(context.db, { id: maker.id }) : undefined
   if (user !== undefined) {
     const parent = { source, expiresAtMs: maker.expiresAtMs ?? Number.POSITIVE_INFINITY }
     return sessions.open(request, { user, method: 'link', claim, parent })
   }
   const roles = [...maker.roles].filter(isGivable).sort()
-  const wish = {
-    name: CONSOLE_TOKEN,
-    kind: 'api',
-    livesMs: TOKEN_LIFE_MS,
-    nodeId: undefined,
-    nodeName: undefined,
-  } as const
-  const asked = withinMaker({ ...wish, roles }, false, maker, context.clock.nowMs())
+  const wish = { name: CONSOLE_TOKEN, kind: 'api', livesMs: TOKEN_LIFE_MS, roles } as const
+  const asked = withinMaker(wish, false, maker, context.clock.nowMs())
   const { token, row } = await drawToken(context, asked, maker, source)
   return request.mutate(row.id, async (tx) => {
     await claim(tx)
-    await insertToken(tx, row)
+    await TOKENS.insert(tx, row)
     tx.audit({ principal: maker, detail: auditDetail(row, asked) })
     const expires_at = timestampFromMs(row.expires_at_ms ?? 0)
     return { status: 200, sealed: true, body: { token, token_type: 'Bearer', expires_at, roles } }

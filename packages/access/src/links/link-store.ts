@@ -1,4 +1,4 @@
-import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
+import { defineTable, type Reader, type Table, type Tx } from '@steeple/contracts'
 
 /** A link that was not opened yet: the hash of its token, never itself. Times are ms since the epoch. */
 export interface LinkRow {
@@ -12,14 +12,11 @@ export interface LinkRow {
   readonly expires_at_ms: number
 }
 
-const LINKS: Table<LinkRow> = defineTable(
+export const LINKS: Table<LinkRow> = defineTable(
   'access_link',
   ['id', 'token_sha256', 'maker', 'parent', 'created_at_ms', 'expires_at_ms'],
   ['id'],
 )
-
-/** The table of links, for the integrity scan. */
-export const LINK_TABLES: readonly TableSpec[] = [LINKS]
 
 /** The oldest gives way: who draws links has a credential, and needs one link. */
 const MOST_OPEN = 16
@@ -39,16 +36,6 @@ export async function insertLink(tx: Tx, row: LinkRow): Promise<void> {
 export async function findLink(reader: Reader, sha256: string): Promise<LinkRow | undefined> {
   const [row] = await LINKS.select(reader, 'where token_sha256 = :sha256', { sha256 })
   return row
-}
-
-/** The link with that id, checked. */
-export function findLinkById(reader: Reader, id: string): Promise<LinkRow | undefined> {
-  return LINKS.find(reader, { id })
-}
-
-/** Uses up a link, or withdraws it; false when another was faster. */
-export function removeLink(tx: Tx, id: string): Promise<boolean> {
-  return LINKS.remove(tx, { id })
 }
 
 /** Removes the links that end with that credential. */

@@ -1,6 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import {
   capacityExceeded,
+  fieldRefused,
   type JsonSchema,
   loginFailed,
   NULLABLE_TIMESTAMP_SCHEMA,
@@ -11,34 +12,30 @@ import {
   type Reply,
   type Request,
   type Route,
+  recordSchema,
   route,
   systemPrincipal,
   TIMESTAMP_SCHEMA,
   type Tx,
   timestampFromMs,
   timestampOrNull,
-  userNotFound,
-  validationFailed,
 } from '@steeple/contracts'
 import { LOGGED_IN_SCHEMA } from '../people/auth-routes.ts'
 import type { Attempt } from '../people/lockout.ts'
 import { refuseLogin } from '../people/login.ts'
 import type { People } from '../people/people.ts'
-import { requireSameOrigin } from '../people/same-origin.ts'
-import { findUser } from '../people/user-store.ts'
-import { UUID_PATTERN } from '../people/uuid.ts'
-import { challengeIn, creationOptions, madePasskey, requestOptions } from './ceremonies.ts'
-import { type Challenges, challengeSha256, createChallenges } from './challenge.ts'
-import { type Assertion, judgeAssertion } from './passkey-login.ts'
+import { mustFindUser, USERS } from '../people/user-store.ts'
+import { ID_PARAMS, ID_SCHEMA, type IdParams, requireSameOrigin } from '../route-parts.ts'
 import {
-  disablePasskey,
-  findPasskey,
-  insertPasskey,
-  type PasskeyRow,
-  passkeysOf,
-  removePasskey,
-  useChallenge,
-} from './passkey-store.ts'
+  type Assertion,
+  challengeIn,
+  creationOptions,
+  judgeAssertion,
+  madePasskey,
+  requestOptions,
+} from './ceremonies.ts'
+import { type Challenges, challengeSha256, createChallenges } from './challenge.ts'
+import { disablePasskey, PASSKEYS, type PasskeyRow, passkeysOf, useChallenge } from './passkey-store.ts'
 import { passkeyNotFound, passkeyUnavailable, type RelyingParty, relyingPartyOf } from './relying-party.ts'
 
 /** base64url of at most so many characters. */
@@ -116,39 +113,33 @@ const SIGNED_BODY: JsonSchema = objectSchema(
   ['response'],
 )
 
-const OPTIONS_SCHEMA: JsonSchema = objectSchema(
-  {
-    options: {
-      type: 'object',
-      additionalProperties: true,
-      description:
-        'As PublicKeyCredential.parseCreationOptionsFromJSON or parseRequestOptionsFromJSON takes them; good for five minutes, once.',
-    },
+const OPTIONS_SCHEMA: JsonSchema = recordSchema({
+  options: {
+    type: 'object',
+    additionalProperties: true,
+    description:
+      'As PublicKeyCredential.parseCreationOptionsFromJSON or parseRequestOptionsFromJSON takes them; good for five minutes, once.',
   },
-  ['options'],
-)
+})
 
-const PASSKEY_SCHEMA: JsonSchema = objectSchema(
-  {
-    id: { type: 'string' },
-    label: { type: 'string' },
-    host_name: { type: 'string', description: 'The name of this box for which it works.' },
-    created_at: TIMESTAMP_SCHEMA,
-    last_used_at: NULLABLE_TIMESTAMP_SCHEMA,
-    disabled_at: {
-      ...NULLABLE_TIMESTAMP_SCHEMA,
-      description:
-        'When it was disabled, because its signature counter showed a copy. It does not work since then.',
-    },
+const PASSKEY_SCHEMA: JsonSchema = recordSchema({
+  id: { type: 'string' },
+  label: { type: 'string' },
+  host_name: { type: 'string', description: 'The name of this box for which it works.' },
+  created_at: TIMESTAMP_SCHEMA,
+  last_used_at: NULLABLE_TIMESTAMP_SCHEMA,
+  disabled_at: {
+    ...NULLABLE_TIMESTAMP_SCHEMA,
+    description:
+      'When it was disabled, because its signature counter showed a copy. It does not work since then.',
   },
-  ['id', 'label', 'host_name', 'created_at', 'last_used_at', 'disabled_at'],
-)
+})
 
 /** A list of passkeys; short, so it has no pages. */
-const PASSKEYS_SCHEMA: JsonSchema = objectSchema(
-  { passkeys: { type: 'array', items: PASSKEY_SCHEMA }, next_cursor: { type: 'null' } },
-  ['passkeys', 'next_cursor'],
-)
+const PASSKEYS_SCHEMA: JsonSchema = recordSchema({
+  passkeys: { type: 'array', items: PASSKEY_SCHEMA },
+  next_cursor: { type: 'null' },
+})
 
 function passkeyRecord(row: PasskeyRow): object {
   return {
@@ -161,14 +152,9 @@ function passkeyRecord(row: PasskeyRow): object {
   }
 }
 
-interface PasskeyParams {
-  readonly id: string
-}
-interface UserPasskeyParams extends PasskeyParams {
+interface UserPasskeyParams extends IdParams {
   readonly passkey: string
 }
-
-const USER_ID = { type: 'string', pattern: UUID_PATTERN }
 
 /** Listing and removing passkeys: one's own, and as an administrator those of others. */
 function passkeyListRoutes(people: People): readonly Route[] {
@@ -186,13 +172,13 @@ function passkeyListRoutes(people: People): readonly Route[] {
       schema: { response: PASSKEYS_SCHEMA },
       handle: ({ principal }) => listOf(principal.kind === 'user' ? principal.id : ''),
     }),
-    route<PasskeyParams, unknown, unknown>({
+    route<IdParams, unknown, unknown>({
       method: 'DELETE',
       path: '/v1/auth/passkeys/:id',
       role: 'viewer',
       summary: 'Remove one of your own passkeys, at once',
       description: 'Your other ways in stay.',
-      schema: { params: objectSchema({ id: PASSKEY_ID }, ['id']), status: 204 },
+      schema: { params: recordSchema({ id: PASSKEY_ID }), status: 204 },
       audit: 'passkey.remove',
       errors: ['passkey_not_found'],
       handle: (request) =>
@@ -202,16 +188,16 @@ function passkeyListRoutes(people: People): readonly Route[] {
           return { status: 204 }
         }),
     }),
-    route<PasskeyParams, unknown, unknown>({
+    route<IdParams, unknown, unknown>({
       method: 'GET',
       path: '/v1/users/:id/passkeys',
       role: 'admin',
       summary: 'List the passkeys of a user, oldest first',
       description: 'Names and times only. Public keys are not shown.',
-      schema: { params: objectSchema({ id: USER_ID }, ['id']), response: PASSKEYS_SCHEMA },
+      schema: { params: ID_PARAMS, response: PASSKEYS_SCHEMA },
       errors: ['user_not_found'],
       handle: async ({ params }) => {
-        if ((await findUser(db, params.id)) === undefined) throw userNotFound(params.id)
+        await mustFindUser(db, params.id)
         return listOf(params.id)
       },
     }),
@@ -221,7 +207,7 @@ function passkeyListRoutes(people: People): readonly Route[] {
       role: 'admin',
       summary: 'Remove a passkey of a user, at once',
       description: "For a passkey that is lost. The person's other ways in stay.",
-      schema: { params: objectSchema({ id: USER_ID, passkey: PASSKEY_ID }, ['id', 'passkey']), status: 204 },
+      schema: { params: recordSchema({ id: ID_SCHEMA, passkey: PASSKEY_ID }), status: 204 },
       audit: 'passkey.remove',
       errors: ['passkey_not_found'],
       handle: (request) =>
@@ -234,9 +220,9 @@ function passkeyListRoutes(people: People): readonly Route[] {
 }
 
 async function removeOf(tx: Tx, userId: string, id: string): Promise<Readonly<Record<string, unknown>>> {
-  const row = await findPasskey(tx, id)
+  const row = await PASSKEYS.find(tx, { id })
   if (row?.user_id !== userId) throw passkeyNotFound(id)
-  await removePasskey(tx, id)
+  await PASSKEYS.remove(tx, { id })
   return { passkey: id, label: row.label, host_name: row.rp_id }
 }
 
@@ -362,7 +348,8 @@ async function register(
   return request.mutate(owner.id, async (tx) => {
     if (!(await useChallenge(tx, challengeSha256(text), challenge.expiresAtMs))) throw staleChallenge()
     refuseMore(await passkeysOf(tx, owner.id))
-    if (!(await insertPasskey(tx, row))) throw refused('is a passkey that is known already')
+    if (!(await PASSKEYS.insertNew(tx, row)))
+      throw fieldRefused('/response', 'is a passkey that is known already')
     tx.audit({ detail: { passkey: row.id, label, host_name: party.id } })
     return { status: 201, body: passkeyRecord(row) }
   })
@@ -386,11 +373,10 @@ function refuseMore(known: readonly PasskeyRow[]): void {
 }
 
 function staleChallenge(): Error {
-  return refused('answers a challenge that is not open; ask POST /v1/auth/passkey/register/options again')
-}
-
-function refused(message: string): Error {
-  return validationFailed(`/response ${message}`, { details: [{ pointer: '/response', message }] })
+  return fieldRefused(
+    '/response',
+    'answers a challenge that is not open; ask POST /v1/auth/passkey/register/options again',
+  )
 }
 
 /**
@@ -406,7 +392,7 @@ async function logInByPasskey(
   const { context, lockout, sessions } = people
   const { db, clock } = context
   const { response } = request.body
-  const known = await findPasskey(db, response.id)
+  const known = await PASSKEYS.find(db, { id: response.id })
   // Counted apart: failures with passwords from behind the same address lock no passkey, which nobody can guess.
   const network = `passkey ${networkOf(request.peerAddress)}`
   const attempt: Attempt = { name: response.id, network, userId: known?.user_id }
@@ -414,7 +400,7 @@ async function logInByPasskey(
   const { locks } = await lockout.begin(attempt)
   const found = await judgeAssertion({ reader: db, clock, challenges }, party, response)
   if (found.kind === 'copied') await disable(people, found)
-  const user = found.kind === 'good' ? await findUser(db, found.passkey.user_id) : undefined
+  const user = found.kind === 'good' ? await USERS.find(db, { id: found.passkey.user_id }) : undefined
   if (found.kind !== 'good' || user === undefined) return refuseLogin(people, request, attempt, locks)
   return sessions.open(request, {
     user,

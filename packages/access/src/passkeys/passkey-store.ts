@@ -25,7 +25,7 @@ interface UsedRow {
   readonly expires_at_ms: number
 }
 
-const PASSKEYS: Table<PasskeyRow> = defineTable(
+export const PASSKEYS: Table<PasskeyRow> = defineTable(
   'access_passkey',
   [
     'id',
@@ -57,21 +57,6 @@ const COUNT_UP = `update access_passkey
   where id = :id and counter = :before and disabled_at_ms is null`
 const OVER = 'where expires_at_ms < :before_ms order by expires_at_ms limit :limit'
 
-/** The passkey with that id, checked. */
-export function findPasskey(reader: Reader, id: string): Promise<PasskeyRow | undefined> {
-  return PASSKEYS.find(reader, { id })
-}
-
-/** Adds a passkey; false when there is one with its id, whosever it is. */
-export function insertPasskey(tx: Tx, row: PasskeyRow): Promise<boolean> {
-  return PASSKEYS.insertNew(tx, row)
-}
-
-/** Removes a passkey. False when there was none. */
-export function removePasskey(tx: Tx, id: string): Promise<boolean> {
-  return PASSKEYS.remove(tx, { id })
-}
-
 /** Removes all passkeys of a user; says how many. */
 export async function removePasskeysOf(tx: Tx, userId: string): Promise<number> {
   const rows = await passkeysOf(tx, userId)
@@ -99,7 +84,7 @@ export async function countUse(tx: Tx, row: PasskeyRow, counter: number, nowMs: 
 
 /** Lets a passkey open nothing any more; false when it is so already, or gone. */
 export async function disablePasskey(tx: Tx, id: string, nowMs: number): Promise<boolean> {
-  const row = await findPasskey(tx, id)
+  const row = await PASSKEYS.find(tx, { id })
   if (row === undefined || row.disabled_at_ms !== null) return false
   await PASSKEYS.put(tx, { ...row, disabled_at_ms: nowMs })
   return true
@@ -128,7 +113,7 @@ export function allPasskeys(reader: Reader): Promise<readonly PasskeyRow[]> {
 
 /** Takes over from another copy of a passkey what tells a copied authenticator: the greater count, and that it was found. */
 export async function keepNewerCount(tx: Tx, other: PasskeyRow): Promise<void> {
-  const row = await findPasskey(tx, other.id)
+  const row = await PASSKEYS.find(tx, { id: other.id })
   if (row === undefined) return
   const counter = Math.max(row.counter, other.counter)
   await PASSKEYS.put(tx, { ...row, counter, disabled_at_ms: row.disabled_at_ms ?? other.disabled_at_ms })

@@ -3,40 +3,35 @@ import {
   objectSchema,
   PLAIN_TEXT_PATTERN,
   type Route,
+  recordSchema,
   route,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
 import { endSession } from '../derived/end-derived.ts'
-import { refreshTokenOf } from './cookie.ts'
+import { requireSameOrigin } from '../route-parts.ts'
 import { type LoginBody, login } from './login.ts'
 import type { People } from './people.ts'
-import { requireSameOrigin } from './same-origin.ts'
-import { findUser, principalOf } from './user-store.ts'
+import { refreshTokenOf } from './sessions.ts'
+import { principalOf, USERS } from './user-store.ts'
 
 /** What every login and refresh answers. */
-export const LOGGED_IN_SCHEMA: JsonSchema = objectSchema(
-  {
-    token: { type: 'string', description: 'A JWT for Authorization: Bearer. Good for 15 minutes.' },
-    token_type: { type: 'string', description: 'Bearer.' },
-    expires_at: { ...TIMESTAMP_SCHEMA, description: 'When the token ends; refresh it before.' },
-    roles: { type: 'array', items: { type: 'string' } },
-  },
-  ['token', 'token_type', 'expires_at', 'roles'],
-)
+export const LOGGED_IN_SCHEMA: JsonSchema = recordSchema({
+  token: { type: 'string', description: 'A JWT for Authorization: Bearer. Good for 15 minutes.' },
+  token_type: { type: 'string', description: 'Bearer.' },
+  expires_at: { ...TIMESTAMP_SCHEMA, description: 'When the token ends; refresh it before.' },
+  roles: { type: 'array', items: { type: 'string' } },
+})
 
-const LOGIN_BODY = objectSchema(
-  {
-    username: { type: 'string', minLength: 1, maxLength: 128, pattern: PLAIN_TEXT_PATTERN },
-    password: { type: 'string', minLength: 1, maxLength: 256 },
-    code: {
-      type: 'string',
-      minLength: 6,
-      maxLength: 32,
-      description: 'The six digits that the authenticator shows, or a recovery code. Each is taken once.',
-    },
+const LOGIN_BODY = recordSchema({
+  username: { type: 'string', minLength: 1, maxLength: 128, pattern: PLAIN_TEXT_PATTERN },
+  password: { type: 'string', minLength: 1, maxLength: 256 },
+  code: {
+    type: 'string',
+    minLength: 6,
+    maxLength: 32,
+    description: 'The six digits that the authenticator shows, or a recovery code. Each is taken once.',
   },
-  ['username', 'password', 'code'],
-)
+})
 
 /** Logging in and out, and going on. */
 export function authRoutes(people: People): readonly Route[] {
@@ -96,7 +91,7 @@ function logoutRoute({ context, sessions, forget }: People): Route {
       requireSameOrigin(request)
       const farewell = { status: 204, headers: { 'Set-Cookie': sessions.farewell } }
       const session = await sessions.of(refreshTokenOf(request))
-      const user = session === undefined ? undefined : await findUser(context.db, session.user_id)
+      const user = session === undefined ? undefined : await USERS.find(context.db, { id: session.user_id })
       if (session === undefined || user === undefined) return farewell
       return request.mutate(session.id, async (tx) => {
         await endSession(tx, session.id, context.clock.nowMs())

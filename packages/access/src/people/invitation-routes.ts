@@ -5,6 +5,7 @@ import {
   defineError,
   type ErrorFactory,
   expandRoles,
+  fieldRefused,
   type JsonSchema,
   type MutationTx,
   msFromDuration,
@@ -20,41 +21,33 @@ import {
   type Request,
   type Role,
   type Route,
+  recordSchema,
   route,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
-  validationFailed,
 } from '@steeple/contracts'
 import { tokenSha256 } from '../authenticator.ts'
 import { INVITATION } from '../closed-kinds.ts'
 import { lastingParent } from '../derived/parent.ts'
 import { isBoundAlive } from '../derived/source.ts'
-import { BY_SCHEMA, createdByText, rolesNow } from '../token-owner.ts'
-import { findById } from '../token-store.ts'
+import { BY_SCHEMA, ID_PARAMS, type IdParams, requireGivable, requireSameOrigin } from '../route-parts.ts'
+import { createdByText, rolesNow } from '../token-owner.ts'
+import { TOKENS } from '../token-store.ts'
 import {
   endInvitation,
   endInvitationsOf,
   findInvitation,
   findInvitationById,
+  INVITATIONS,
   type InvitationRow,
-  insertInvitation,
   listInvitations,
   OPEN,
 } from './invitation-store.ts'
 import type { Attempt } from './lockout.ts'
-import { drawUser, storeUser, userExists } from './new-user.ts'
 import type { People } from './people.ts'
-import { requireSameOrigin } from './same-origin.ts'
-import {
-  NEW_PASSWORD_SCHEMA,
-  NEW_USER_SCHEMA,
-  newUserRecord,
-  USER_NAME_SCHEMA,
-  USER_ROLES_SCHEMA,
-} from './user-record.ts'
-import { requireGivable } from './user-routes.ts'
-import { findUser, findUserByName, principalOf } from './user-store.ts'
-import { UUID_PATTERN } from './uuid.ts'
+import { drawUser, userExists } from './user-life.ts'
+import { NEW_PASSWORD_SCHEMA, NEW_USER_SCHEMA, USER_NAME_SCHEMA, USER_ROLES_SCHEMA } from './user-record.ts'
+import { findUserByName, principalOf, USERS } from './user-store.ts'
 
 /** Where an invitation is accepted: by a person's browser (GET) and by the page and programs (POST). */
 const INVITATION_PATH = '/v1/auth/invitation'
@@ -127,8 +120,7 @@ function newInvitation(
 ): InvitationRow {
   const nowMs = people.context.clock.nowMs()
   if (livesMs === undefined || livesMs <= 0 || livesMs > (msFromDuration(MAX_LIFE) ?? 0)) {
-    const message = `must be more than zero and at most ${MAX_LIFE} from now`
-    throw validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
+    throw fieldRefused(pointer, `must be more than zero and at most ${MAX_LIFE} from now`)
   }
   return {
     id: randomUUID(),
@@ -146,7 +138,7 @@ function newInvitation(
 /** Stores an invitation. Throws `user_exists` when its name is taken already. */
 async function storeInvitation(tx: MutationTx, row: InvitationRow): Promise<void> {
   if ((await findUserByName(tx, row.name)) !== undefined) throw userExists(row.name)
-  await insertInvitation(tx, row)
+  await INVITATIONS.insert(tx, row)
 }
 
 /**
@@ -167,21 +159,17 @@ async function acceptInvitation(
     const { network } = attempt
     return people.failures.refuse(request, { target: 'nobody', network, error: invitationInvalid() })
   }
-  const user = await drawUser(people, {
-    name: invitation.name,
-    // The column is written by this package alone and its row is checksummed.
-    roles: JSON.parse(invitation.roles) as readonly Role[],
-    password: request.body.password,
-    createdBy: invitation.created_by,
-  })
-  const qr = request.body.with_qr === true ? { totp_qr: await qrRows(user.shown.totp_uri) } : {}
-  return request.mutate(user.row.id, async (tx) => {
-    if (!(await endInvitation(tx, invitation.id, context.clock.nowMs()))) throw invitationInvalid()
-    await storeUser(tx, user)
-    tx.audit({
-      detail: { name: user.row.name, roles: JSON.parse(user.row.roles), invitation: invitation.id },
-    })
-    return { status: 201, body: { ...(await newUserRecord(tx, user.row, user.shown)), ...qr }, sealed: true }
+  const { id, name, created_by: createdBy } = invitation
+  // The column is written by this package alone and its row is checksummed.
+  const roles = JSON.parse(invitation.roles) as readonly Role[]
+  const { password, with_qr: isWithQr } = request.body
+  const user = await drawUser(people, { name, roles, password, createdBy })
+  const qr = isWithQr === true ? { totp_qr: await qrRows(user.totpUri) } : {}
+  return request.mutate(user.id, async (tx) => {
+    if (!(await endInvitation(tx, id, context.clock.nowMs()))) throw invitationInvalid()
+    const body = { ...(await user.store(tx)), ...qr }
+    tx.audit({ detail: { name, roles, invitation: id } })
+    return { status: 201, body, sealed: true }
   })
 }
 
@@ -219,12 +207,12 @@ export async function rolesOfMaker(
   nowMs: number,
 ): Promise<ReadonlySet<Role> | 'any'> {
   if (kind === 'token') {
-    const token = await findById(reader, id)
+    const token = await TOKENS.find(reader, { id })
     const isOver = token === undefined || (token.expires_at_ms !== null && token.expires_at_ms <= nowMs)
     return isOver ? new Set() : rolesNow(reader, token)
   }
   if (kind !== 'user' && kind !== 'cli') return 'any'
-  const user = await findUser(reader, id)
+  const user = await USERS.find(reader, { id })
   return user === undefined ? new Set() : principalOf(user).roles
 }
 
@@ -234,17 +222,11 @@ const FIELDS: Readonly<Record<string, JsonSchema>> = {
   roles: { type: 'array', items: { type: 'string' } },
   expires_at: TIMESTAMP_SCHEMA,
 }
-const LISTED_SCHEMA = objectSchema({ ...FIELDS, created_by: BY_SCHEMA }, [
-  ...Object.keys(FIELDS),
-  'created_by',
-])
-const INVITATION_SCHEMA = objectSchema(
-  {
-    ...FIELDS,
-    token: { type: 'string', description: 'What accepts it, once. Shown here and never again.' },
-  },
-  ['id', 'name', 'roles', 'expires_at', 'token'],
-)
+const LISTED_SCHEMA = recordSchema({ ...FIELDS, created_by: BY_SCHEMA })
+const INVITATION_SCHEMA = recordSchema({
+  ...FIELDS,
+  token: { type: 'string', description: 'What accepts it, once. Shown here and never again.' },
+})
 
 const ACCEPTED_SCHEMA: JsonSchema = {
   ...NEW_USER_SCHEMA,
@@ -297,13 +279,13 @@ function listRoute({ context }: People): Route {
 }
 
 function withdrawRoute({ context: { clock } }: People): Route {
-  return route<{ readonly id: string }, unknown, unknown>({
+  return route<IdParams, unknown, unknown>({
     method: 'DELETE',
     path: '/v1/users/invitations/:id',
     role: 'admin',
     summary: 'Withdraw an invitation, from the next request on',
     description: 'For a link that was sent to the wrong person.',
-    schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
+    schema: { params: ID_PARAMS, status: 204 },
     audit: 'user.uninvite',
     errors: ['invitation_not_found'],
     handle: (request) =>
@@ -393,11 +375,9 @@ function inviteByHashRoute(people: People): Route {
       'Another one of the same maker for the same name takes its place.',
     example: { name: 'grace', roles: ['operator'], expires_at: '2026-12-24T00:00:00Z' },
     schema: {
-      params: objectSchema({ hash: { type: 'string', pattern: '^[0-9a-f]{64}$' } }, ['hash']),
-      body: objectSchema({ name: USER_NAME_SCHEMA, roles: USER_ROLES_SCHEMA, expires_at: TIMESTAMP_SCHEMA }, [
-        ...['name', 'roles', 'expires_at'],
-      ]),
-      response: objectSchema(FIELDS, Object.keys(FIELDS)),
+      params: recordSchema({ hash: { type: 'string', pattern: '^[0-9a-f]{64}$' } }),
+      body: recordSchema({ name: USER_NAME_SCHEMA, roles: USER_ROLES_SCHEMA, expires_at: TIMESTAMP_SCHEMA }),
+      response: recordSchema(FIELDS),
     },
     audit: 'user.invite',
     errors: ['user_exists', 'invitation_ended'],
@@ -418,7 +398,7 @@ function inviteByHashRoute(people: People): Route {
         isKnown = (await findUserByName(tx, name)) !== undefined
         await endInvitationsOf(tx, row, nowMs)
         // Whoever is here already is not let in again when they have been removed.
-        await insertInvitation(tx, isKnown ? { ...row, ended_at_ms: nowMs } : row)
+        await INVITATIONS.insert(tx, isKnown ? { ...row, ended_at_ms: nowMs } : row)
         tx.audit({ detail: { name, roles, ...(isKnown ? { opened: false } : {}) } })
         return { body: madeRecord(row) }
       })
@@ -432,9 +412,8 @@ function inviteByHashRoute(people: People): Route {
 function requireSame(known: InvitationRow, { name, roles }: InvitationRow): InvitationRow {
   if (known.ended_at_ms !== OPEN) throw invitationEnded(known.name)
   if (known.name === name && known.roles === roles) return known
-  const message = 'is not what this hash stands for here; draw another token'
   const pointer = known.name === name ? '/roles' : '/name'
-  throw validationFailed(`${pointer} ${message}`, { details: [{ pointer, message }] })
+  throw fieldRefused(pointer, 'is not what this hash stands for here; draw another token')
 }
 
 interface HashWish {

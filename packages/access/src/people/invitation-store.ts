@@ -1,4 +1,4 @@
-import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
+import { defineTable, type Reader, type Table, type Tx } from '@steeple/contracts'
 import { nameKey } from './user-store.ts'
 
 /** An invitation that was not accepted yet: the hash of its token, never itself. Times are ms since the epoch. */
@@ -21,7 +21,7 @@ export interface InvitationRow {
 /** `ended_at_ms` of one that is open. */
 export const OPEN = 0
 
-const INVITATIONS: Table<InvitationRow> = defineTable(
+export const INVITATIONS: Table<InvitationRow> = defineTable(
   'access_invitation',
   [
     'id',
@@ -36,9 +36,6 @@ const INVITATIONS: Table<InvitationRow> = defineTable(
   ],
   ['id'],
 )
-
-/** The table of invitations, for the integrity scan. */
-export const INVITATION_TABLES: readonly TableSpec[] = [INVITATIONS]
 
 /** The invitation with that hash, also one that has ended, checked. */
 export async function findInvitation(reader: Reader, sha256: string): Promise<InvitationRow | undefined> {
@@ -76,10 +73,6 @@ export async function endInvitationsOf(
     const isOf = nameKey(name) === nameKey(of.name) && (of.created_by ?? created_by) === created_by
     if (isOf) await endInvitation(tx, id, nowMs)
   }
-}
-
-export function insertInvitation(tx: Tx, row: InvitationRow): Promise<void> {
-  return INVITATIONS.insert(tx, row)
 }
 
 /** Uses up an invitation; false when another was faster. */

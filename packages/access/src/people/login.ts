@@ -3,7 +3,7 @@ import type { Attempt } from './lockout.ts'
 import { checkPassword, hashPassword } from './password.ts'
 import type { People } from './people.ts'
 import { type FactorProof, proofOf } from './second-factor.ts'
-import { findUser, findUserByName, putUser, type UserRow } from './user-store.ts'
+import { findUserByName, USERS, type UserRow } from './user-store.ts'
 
 /** The body of `POST /v1/auth/login`. */
 export interface LoginBody {
@@ -42,11 +42,11 @@ export async function login(people: People, request: Request<unknown, unknown, L
     claim: async (tx) => {
       const nowMs = context.clock.nowMs()
       // It may have been reset while its password was checked.
-      const now = await findUser(tx, user.id)
+      const now = await USERS.find(tx, { id: user.id })
       const isSame = now?.password_hash === user.password_hash
       if (now === undefined || !isSame || !(await proof.claim(tx, nowMs))) throw loginFailed()
       await lockout.succeeded(tx, attempt, nowMs)
-      if (newHash !== undefined) await putUser(tx, { ...now, password_hash: newHash })
+      if (newHash !== undefined) await USERS.put(tx, { ...now, password_hash: newHash })
     },
   })
 }

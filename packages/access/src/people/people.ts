@@ -16,10 +16,8 @@ import { environmentPrint } from '../derived/parent.ts'
 import { removeExpiredInvitations } from './invitation-store.ts'
 import { createJwts, type Jwts } from './jwt.ts'
 import { createLockout, type Lockout } from './lockout.ts'
-import type { ScryptCost } from './password.ts'
-import { createPasswordGate, GATE_LIMITS, type PasswordGate } from './password-gate.ts'
-import { createRefreshTokens } from './refresh-token.ts'
-import { createSessions, SESSION_IDLE_MS, type Sessions } from './sessions.ts'
+import { createPasswordGate, GATE_LIMITS, type PasswordGate, type ScryptCost } from './password.ts'
+import { createRefreshTokens, createSessions, SESSION_IDLE_MS, type Sessions } from './sessions.ts'
 
 /** A try that failed, as the audit trail is to have it. */
 interface Failure {

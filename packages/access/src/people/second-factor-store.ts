@@ -20,7 +20,7 @@ export interface RecoveryRow {
 
 const CLOSED = -1
 
-const TOTPS: Table<TotpRow> = defineTable(
+export const TOTPS: Table<TotpRow> = defineTable(
   'access_totp',
   ['user_id', 'secret', 'last_step', 'created_at_ms'],
   ['user_id'],
@@ -34,19 +34,9 @@ const CODES: Table<RecoveryRow> = defineTable(
 /** The tables of the second factor, for the integrity scan. */
 export const SECOND_FACTOR_TABLES: readonly TableSpec[] = [TOTPS, CODES]
 
-/** The authenticator of a user, checked. */
-export function findTotp(reader: Reader, userId: string): Promise<TotpRow | undefined> {
-  return TOTPS.find(reader, { user_id: userId })
-}
-
-/** Sets the authenticator of a user. */
-export function putTotp(tx: Tx, row: TotpRow): Promise<void> {
-  return TOTPS.put(tx, row)
-}
-
 /** Uses up a time step of that authenticator; false when it or a later one was used before, or there is another now. */
 export async function claimStep(tx: Tx, { user_id, secret }: TotpRow, step: number): Promise<boolean> {
-  const row = await findTotp(tx, user_id)
+  const row = await TOTPS.find(tx, { user_id })
   if (row === undefined || row.last_step >= step || !Buffer.from(row.secret).equals(secret)) return false
   await TOTPS.put(tx, { ...row, last_step: step })
   return true

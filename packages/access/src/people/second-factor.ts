@@ -6,10 +6,9 @@ import {
   claimRecoveryCode,
   claimStep,
   findRecoveryCode,
-  findTotp,
   isUnused,
-  putTotp,
   replaceRecoveryCodes,
+  TOTPS,
 } from './second-factor-store.ts'
 
 /** What proves the second factor, to be used up in the transaction of the login. */
@@ -64,7 +63,7 @@ export function drawSecondFactor(vault: Vault, userId: string, issuer: string, n
   return {
     shown: { totp_uri: totp.toString(), recovery_codes: recovery.codes },
     store: async (tx, nowMs) => {
-      await putTotp(tx, { user_id: userId, secret: sealed, last_step: 0, created_at_ms: nowMs })
+      await TOTPS.put(tx, { user_id: userId, secret: sealed, last_step: 0, created_at_ms: nowMs })
       await recovery.store(tx)
     },
   }
@@ -93,7 +92,7 @@ export async function proofOf(
     if (row.used_at_ms !== null && (await closed.among(RECOVERY_CODE, [userId])).has(userId)) return undefined
     return { kind: 'recovery', claim: (tx, atMs) => claimRecoveryCode(tx, userId, sha256, atMs) }
   }
-  const row = await findTotp(reader, userId)
+  const row = await TOTPS.find(reader, { user_id: userId })
   const octets = row === undefined ? NO_SECRET : vault.open(row.secret, aadOf(userId))
   const step = stepOf(octets, text, nowMs)
   octets.fill(0)

@@ -10,18 +10,19 @@ import {
   pageFrom,
   pageSchema,
   type Route,
+  recordSchema,
   route,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
 import { endSession } from '../derived/end-derived.ts'
 import { PARENT_SCHEMA, parentRecord } from '../derived/parent.ts'
+import { ID_PARAMS, ID_SCHEMA, type IdParams } from '../route-parts.ts'
 import { sessionOfCredential } from './jwt.ts'
 import type { People } from './people.ts'
-import { findSession, listSessions, type SessionRow } from './session-store.ts'
+import { listSessions, SESSIONS, type SessionRow } from './session-store.ts'
 import { SESSION_IDLE_MS } from './sessions.ts'
-import { findUser } from './user-store.ts'
-import { UUID_PATTERN } from './uuid.ts'
+import { USERS } from './user-store.ts'
 
 const FIELDS: Readonly<Record<string, JsonSchema>> = {
   id: { type: 'string' },
@@ -36,7 +37,7 @@ const FIELDS: Readonly<Record<string, JsonSchema>> = {
   parent: PARENT_SCHEMA,
   current: { type: 'boolean', description: 'Whether this request is of it.' },
 }
-const SESSION_SCHEMA = objectSchema(FIELDS, Object.keys(FIELDS))
+const SESSION_SCHEMA = recordSchema(FIELDS)
 
 /** No session that is alive, or that of somebody else. */
 const sessionNotFound: ErrorFactory = defineError(
@@ -62,7 +63,7 @@ function listRoute(people: People): Route {
     summary: 'List the open sessions of people, newest first',
     description: 'Your own sessions; with the role admin those of everybody, or of user_id.',
     schema: {
-      query: objectSchema({ ...PAGE_QUERY, user_id: { type: 'string', pattern: UUID_PATTERN } }),
+      query: objectSchema({ ...PAGE_QUERY, user_id: ID_SCHEMA }),
       response: pageSchema('sessions', SESSION_SCHEMA),
     },
     paged: true,
@@ -78,24 +79,24 @@ function listRoute(people: People): Route {
 }
 
 function endRoute({ context, forget }: People): Route {
-  return route<{ readonly id: string }, unknown, unknown>({
+  return route<IdParams, unknown, unknown>({
     method: 'DELETE',
     path: '/v1/auth/sessions/:id',
     role: 'viewer',
     summary: 'End a session of your own; as admin, of anyone',
     description: 'Its JWT stops working at once, and so does everything that its links have opened.',
-    schema: { params: objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id']), status: 204 },
+    schema: { params: ID_PARAMS, status: 204 },
     audit: 'auth.session.end',
     errors: ['session_not_found'],
     handle: (request) => {
       const { id } = request.params
       return request.mutate(id, async (tx) => {
-        const session = await findSession(tx, id)
+        const session = await SESSIONS.find(tx, { id })
         if (session === undefined || !mayTouch(request.principal, session.user_id)) {
           throw sessionNotFound(id)
         }
         await endSession(tx, id, context.clock.nowMs())
-        const user = await findUser(tx, session.user_id)
+        const user = await USERS.find(tx, { id: session.user_id })
         tx.audit({ detail: { user: user?.name ?? session.user_id } })
         tx.afterCommit(forget)
         return { status: 204 }
@@ -116,11 +117,9 @@ async function sessionPage(
 ): Promise<object> {
   const nowMs = context.clock.nowMs()
   const filter = { userId, nowMs, idleMs: nowMs - SESSION_IDLE_MS }
-  const { after } = page
-  const position = after === undefined ? undefined : { createdAtMs: Number(after[0]), id: String(after[1]) }
-  const rows = await listSessions(context.db, filter, page.limit + 1, position)
+  const rows = await listSessions(context.db, filter, page)
   const record = async (row: SessionRow): Promise<object> => {
-    const user = await findUser(context.db, row.user_id)
+    const user = await USERS.find(context.db, { id: row.user_id })
     return sessionRecord(row, user?.name ?? row.user_id, row.id === current)
   }
   return pageFrom(page, 'sessions', rows, record, (row) => [row.created_at_ms, row.id])

@@ -1,4 +1,5 @@
-import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
+import { defineTable, type Page, type Reader, type Table, type Tx } from '@steeple/contracts'
+import { newestFirst } from '../newest-store.ts'
 
 export type LoginMethod = 'password' | 'recovery' | 'passkey' | 'link'
 
@@ -21,13 +22,7 @@ export interface SessionRow {
   readonly parent: string | null
 }
 
-/** Position in the list of sessions: newest first. */
-export interface SessionPosition {
-  readonly createdAtMs: number
-  readonly id: string
-}
-
-const SESSIONS: Table<SessionRow> = defineTable(
+export const SESSIONS: Table<SessionRow> = defineTable(
   'access_session',
   [
     'id',
@@ -44,37 +39,12 @@ const SESSIONS: Table<SessionRow> = defineTable(
   ['id'],
 )
 
-/** The table of sessions, for the integrity scan. */
-export const SESSION_TABLES: readonly TableSpec[] = [SESSIONS]
-
-const NEWEST_FIRST = 'order by created_at_ms desc, id desc limit :limit'
-const LIVE = 'expires_at_ms > :now_ms and used_at_ms > :idle_ms'
-const AFTER = '(created_at_ms, id) < (:created_at_ms, :after_id)'
-
 /** Which sessions are asked for: those that are alive, of one user or of all. */
 export interface SessionFilter {
   readonly userId?: string | undefined
   readonly nowMs: number
   /** A session that was last used before is over. */
   readonly idleMs: number
-}
-
-/** The session with that id, checked. */
-export function findSession(reader: Reader, id: string): Promise<SessionRow | undefined> {
-  return SESSIONS.find(reader, { id })
-}
-
-export function insertSession(tx: Tx, row: SessionRow): Promise<void> {
-  return SESSIONS.insert(tx, row)
-}
-
-export function putSession(tx: Tx, row: SessionRow): Promise<void> {
-  return SESSIONS.put(tx, row)
-}
-
-/** Removes a session; false when there was none. */
-export function removeSession(tx: Tx, id: string): Promise<boolean> {
-  return SESSIONS.remove(tx, { id })
 }
 
 export async function removeAllSessions(tx: Tx): Promise<void> {
@@ -104,24 +74,17 @@ export function sessionsOver(
   })
 }
 
-/** At most `limit` sessions after `after`, newest first. */
+/** The sessions of a page, newest first, and one more where there are more. */
 export function listSessions(
   reader: Reader,
-  filter: SessionFilter,
-  limit: number,
-  after: SessionPosition | undefined,
+  { userId, nowMs, idleMs }: SessionFilter,
+  page: Page,
 ): Promise<readonly SessionRow[]> {
-  const { userId, nowMs, idleMs } = filter
-  const parts = [
-    LIVE,
-    ...(userId === undefined ? [] : ['user_id = :user_id']),
-    ...(after === undefined ? [] : [AFTER]),
-  ]
-  return SESSIONS.select(reader, `where ${parts.join(' and ')} ${NEWEST_FIRST}`, {
-    limit,
-    now_ms: nowMs,
-    idle_ms: idleMs,
-    ...(userId === undefined ? {} : { user_id: userId }),
-    ...(after === undefined ? {} : { created_at_ms: after.createdAtMs, after_id: after.id }),
+  return newestFirst(SESSIONS, reader, page, {
+    where: [
+      'expires_at_ms > :now_ms and used_at_ms > :idle_ms',
+      ...(userId === undefined ? [] : ['user_id = :user_id']),
+    ],
+    params: { now_ms: nowMs, idle_ms: idleMs, ...(userId === undefined ? {} : { user_id: userId }) },
   })
 }

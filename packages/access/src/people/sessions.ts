@@ -1,18 +1,17 @@
-import { randomUUID } from 'node:crypto'
+import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:crypto'
 import {
   type Context,
   type MutationTx,
   type Reply,
   type Request,
+  type SessionKeys,
   timestampFromMs,
   unauthenticated,
 } from '@steeple/contracts'
 import { endOverSessions, endSession } from '../derived/end-derived.ts'
-import { refreshCookie } from './cookie.ts'
 import { JWT_LIFE_MS, type Jwts } from './jwt.ts'
-import type { RefreshTokens } from './refresh-token.ts'
-import { findSession, insertSession, type LoginMethod, putSession, type SessionRow } from './session-store.ts'
-import { findUser, principalOf, putUser, rolesOfUser, type UserRow } from './user-store.ts'
+import { type LoginMethod, SESSIONS, type SessionRow } from './session-store.ts'
+import { principalOf, rolesOfUser, USERS, type UserRow } from './user-store.ts'
 
 /** How long a session lasts, however much it is used. */
 export const SESSION_LIFE_MS: number = 7 * 86_400_000
@@ -89,11 +88,11 @@ export function createSessions(parts: SessionParts): Sessions {
       return request.mutate(session.id, async (tx) => {
         await claim?.(tx)
         // It may have been removed while its password was checked.
-        const now = await findUser(tx, user.id)
+        const now = await USERS.find(tx, { id: user.id })
         if (now === undefined) throw unauthenticated('the user was removed; ask an admin to add it')
         await endOverSessions(tx, nowMs, nowMs - SESSION_IDLE_MS)
-        await putUser(tx, { ...now, last_login_at_ms: nowMs })
-        await insertSession(tx, session)
+        await USERS.put(tx, { ...now, last_login_at_ms: nowMs })
+        await SESSIONS.insert(tx, session)
         tx.audit({
           principal: principalOf(now),
           detail: { user: user.name, method, address: session.address },
@@ -116,7 +115,7 @@ export function createSessions(parts: SessionParts): Sessions {
     },
     of: async (token) => {
       const claim = token === undefined ? undefined : refreshTokens.read(token)
-      return claim === undefined ? undefined : findSession(db, claim.sessionId)
+      return claim === undefined ? undefined : SESSIONS.find(db, { id: claim.sessionId })
     },
     get farewell() {
       return refreshCookie('', 0, context.settings.tls.enabled)
@@ -133,14 +132,14 @@ function exchange(
   const claim = token === undefined ? undefined : refreshTokens.read(token)
   if (claim === undefined) return Promise.resolve({ kind: 'none' })
   return db.write(async (tx) => {
-    const session = await findSession(tx, claim.sessionId)
-    const user = session === undefined ? undefined : await findUser(tx, session.user_id)
+    const session = await SESSIONS.find(tx, { id: claim.sessionId })
+    const user = session === undefined ? undefined : await USERS.find(tx, { id: session.user_id })
     if (session === undefined || user === undefined) return { kind: 'none' }
     const nowMs = clock.nowMs()
     if (isOver(session, nowMs)) return { kind: 'none' }
     if (claim.generation !== session.generation) return { kind: 'reuse', session, user }
     const next = { ...session, generation: session.generation + 1, used_at_ms: nowMs, address }
-    await putSession(tx, next)
+    await SESSIONS.put(tx, next)
     return { kind: 'next', session: next, user }
   })
 }
@@ -178,4 +177,85 @@ function agentOf(text: string): string {
 /** A JWT counts seconds. RFC 7519 §2. */
 function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1_000) * 1_000
+}
+
+const NAME = 'svc_refresh'
+/** The routes that take it; no other request carries it. */
+const PATH = '/v1/auth'
+
+/**
+ * The `Set-Cookie` of a refresh token, or the one that takes it away. RFC 6265 §5.
+ *
+ * No script reads it, no page of another site sends it, and over TLS it goes nowhere else.
+ */
+export function refreshCookie(token: string, livesMs: number, isSecure: boolean): string {
+  const age = Math.max(0, Math.floor(livesMs / 1_000))
+  const parts = [`${NAME}=${token}`, `Path=${PATH}`, 'HttpOnly', 'SameSite=Strict', `Max-Age=${age}`]
+  return [...parts, ...(isSecure ? ['Secure'] : [])].join('; ')
+}
+
+/** The refresh token that a request carries. */
+export function refreshTokenOf(request: Pick<Request, 'header'>): string | undefined {
+  for (const pair of (request.header('cookie') ?? '').split(';')) {
+    const [name, value] = pair.split('=', 2)
+    if (name?.trim() === NAME) return value?.trim()
+  }
+  return undefined
+}
+
+/** Which exchange of which session a refresh token is for. */
+interface RefreshClaim {
+  readonly sessionId: string
+  readonly generation: number
+}
+
+/**
+ * Refresh tokens: the session, the number of the exchange, and an HMAC over both.
+ *
+ * Nothing of them is stored. A token of an earlier exchange is told from a forgery by its HMAC alone, however old it
+ * is: only who once had it can end the session with it.
+ */
+export interface RefreshTokens {
+  make(claim: RefreshClaim): string
+  /** Undefined for what was never made here. */
+  read(token: string): RefreshClaim | undefined
+}
+
+const ID_BYTES = 16
+const GENERATION_BYTES = 4
+const MAC_BYTES = 32
+const FORM = /^svcr_([\w-]{70})$/
+
+/** Opens the key of refresh tokens. */
+export function createRefreshTokens(keys: SessionKeys): RefreshTokens {
+  const bytes = Buffer.from(keys.derive('refresh token'))
+  const key = createSecretKey(bytes)
+  bytes.fill(0)
+  const macOf = (head: Uint8Array): Buffer => createHmac('sha256', key).update(head).digest()
+  return {
+    make: ({ sessionId, generation }) => {
+      const head = Buffer.alloc(ID_BYTES + GENERATION_BYTES)
+      head.write(sessionId.replaceAll('-', ''), 'hex')
+      head.writeUInt32BE(generation, ID_BYTES)
+      return `svcr_${Buffer.concat([head, macOf(head)]).toString('base64url')}`
+    },
+    read: (token) => {
+      const [, text] = FORM.exec(token) ?? []
+      if (text === undefined) return undefined
+      const octets = Buffer.from(text, 'base64url')
+      const head = octets.subarray(0, ID_BYTES + GENERATION_BYTES)
+      const mac = octets.subarray(head.length)
+      // The last character holds fewer bits than it could: one token has one spelling.
+      if (mac.length !== MAC_BYTES || octets.toString('base64url') !== text) return undefined
+      if (!timingSafeEqual(mac, macOf(head))) return undefined
+      return {
+        sessionId: uuidFrom(head.toString('hex', 0, ID_BYTES)),
+        generation: head.readUInt32BE(ID_BYTES),
+      }
+    },
+  }
+}
+
+function uuidFrom(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

@@ -3,13 +3,12 @@ import {
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   type Reader,
-  type Role,
+  recordSchema,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
   timestampOrNull,
 } from '@steeple/contracts'
 import { TOKEN_ROLES } from '../token-owner.ts'
-import type { CredentialsShown } from './new-user.ts'
 import { countRecoveryCodes } from './second-factor-store.ts'
 import { rolesOfUser, type UserRow } from './user-store.ts'
 
@@ -50,7 +49,7 @@ const USER_FIELDS: Readonly<Record<string, JsonSchema>> = {
   last_login_at: NULLABLE_TIMESTAMP_SCHEMA,
   recovery_codes_left: { type: 'integer' },
 }
-export const USER_SCHEMA: JsonSchema = objectSchema(USER_FIELDS, Object.keys(USER_FIELDS))
+export const USER_SCHEMA: JsonSchema = recordSchema(USER_FIELDS)
 
 /** Recovery codes as answered once. */
 export const RECOVERY_CODES_SCHEMA: JsonSchema = {
@@ -74,21 +73,13 @@ export const NEW_USER_SCHEMA: JsonSchema = objectSchema({ ...USER_FIELDS, ...SHO
   'recovery_codes',
 ])
 /** A second factor as answered once. */
-export const NEW_FACTOR_SCHEMA: JsonSchema = objectSchema(
-  { id: { type: 'string' }, totp_uri: SHOWN.totp_uri ?? {}, recovery_codes: RECOVERY_CODES_SCHEMA },
-  ['id', 'totp_uri', 'recovery_codes'],
-)
+export const NEW_FACTOR_SCHEMA: JsonSchema = recordSchema({
+  id: { type: 'string' },
+  totp_uri: SHOWN.totp_uri ?? {},
+  recovery_codes: RECOVERY_CODES_SCHEMA,
+})
 
-export interface UserRecord {
-  readonly id: string
-  readonly name: string
-  readonly roles: readonly Role[]
-  readonly created_at: string
-  readonly last_login_at: string | null
-  readonly recovery_codes_left: number
-}
-
-export async function userRecord(reader: Reader, row: UserRow): Promise<UserRecord> {
+export async function userRecord(reader: Reader, row: UserRow): Promise<object> {
   return {
     id: row.id,
     name: row.name,
@@ -97,9 +88,4 @@ export async function userRecord(reader: Reader, row: UserRow): Promise<UserReco
     last_login_at: timestampOrNull(row.last_login_at_ms),
     recovery_codes_left: await countRecoveryCodes(reader, row.id),
   }
-}
-
-/** A user with its credentials, for the one answer that shows them. */
-export async function newUserRecord(reader: Reader, row: UserRow, shown: CredentialsShown): Promise<object> {
-  return { ...(await userRecord(reader, row)), ...shown }
 }

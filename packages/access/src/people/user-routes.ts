@@ -2,39 +2,34 @@ import {
   type Context,
   defineError,
   type ErrorFactory,
-  expandRoles,
-  forbidden,
   objectSchema,
   PAGE_QUERY,
   type Page,
-  type Principal,
   pageFrom,
   pageSchema,
   type Reader,
   type Role,
   type Route,
   route,
-  userNotFound,
 } from '@steeple/contracts'
 import { endDerived } from '../derived/end-derived.ts'
+import { newestFirst } from '../newest-store.ts'
+import { ID_PARAMS, type IdParams, requireGivable } from '../route-parts.ts'
 import { createdByText } from '../token-owner.ts'
-import { endCredentials, eraseUser } from './erase-user.ts'
-import { drawCredentials, drawUser, storeUser } from './new-user.ts'
 import type { People } from './people.ts'
 import { drawSecondFactor } from './second-factor.ts'
 import { sessionsOf } from './session-store.ts'
+import { drawUser, eraseUser, redrawUser } from './user-life.ts'
 import {
   NEW_FACTOR_SCHEMA,
   NEW_PASSWORD_SCHEMA,
   NEW_USER_SCHEMA,
-  newUserRecord,
   USER_NAME_SCHEMA,
   USER_ROLES_SCHEMA,
   USER_SCHEMA,
   userRecord,
 } from './user-record.ts'
-import { findUser, isLastAdmin, listUsers, putUser, type UserRow } from './user-store.ts'
-import { UUID_PATTERN } from './uuid.ts'
+import { isLastAdmin, mustFindUser, USERS, type UserRow } from './user-store.ts'
 
 /** The last administrator among the users: without one, only the environment's token is left. */
 const lastAdmin: ErrorFactory = defineError(
@@ -43,9 +38,6 @@ const lastAdmin: ErrorFactory = defineError(
   '%s is the only user with the role admin; give it to another first, or repeat with force=true',
 )
 
-interface IdParams {
-  readonly id: string
-}
 interface NewUserBody {
   readonly name: string
   readonly roles: readonly Role[]
@@ -55,7 +47,6 @@ interface Force {
   readonly force?: boolean
 }
 
-const ID_PARAMS = objectSchema({ id: { type: 'string', pattern: UUID_PATTERN } }, ['id'])
 const FORCE_QUERY = objectSchema({
   force: { type: 'boolean', description: 'Also when nobody is left then who is an administrator.' },
 })
@@ -72,12 +63,6 @@ export function userRoutes(people: People): readonly Route[] {
   ]
 }
 
-/** Throws `forbidden` for a role that its giver lacks. Contract section 13. */
-export function requireGivable(roles: readonly Role[], giver: Principal): void {
-  const lacking = [...expandRoles(roles)].find((role) => !giver.roles.has(role))
-  if (lacking !== undefined) throw forbidden(lacking)
-}
-
 function listRoute({ db }: Context): Route {
   return route({
     method: 'GET',
@@ -92,16 +77,9 @@ function listRoute({ db }: Context): Route {
 }
 
 async function userPage(reader: Reader, page: Page): Promise<object> {
-  const { after, limit } = page
-  const position = after === undefined ? undefined : { createdAtMs: Number(after[0]), id: String(after[1]) }
-  const rows = await listUsers(reader, limit + 1, position)
-  return pageFrom(
-    page,
-    'users',
-    rows,
-    (row) => userRecord(reader, row),
-    (row) => [row.created_at_ms, row.id],
-  )
+  const rows = await newestFirst(USERS, reader, page)
+  const record = (row: UserRow): Promise<object> => userRecord(reader, row)
+  return pageFrom(page, 'users', rows, record, (row) => [row.created_at_ms, row.id])
 }
 
 function addRoute(people: People): Route {
@@ -128,10 +106,10 @@ function addRoute(people: People): Route {
       requireGivable(roles, request.principal)
       const createdBy = createdByText(request.principal)
       const user = await drawUser(people, { name, roles, password, createdBy })
-      return request.mutate(user.row.id, async (tx) => {
-        await storeUser(tx, user)
+      return request.mutate(user.id, async (tx) => {
+        const body = await user.store(tx)
         tx.audit({ detail: { name, roles } })
-        return { status: 201, body: await newUserRecord(tx, user.row, user.shown), sealed: true }
+        return { status: 201, body, sealed: true }
       })
     },
   })
@@ -149,7 +127,7 @@ function removeRoute({ context, forget }: People): Route {
     errors: ['user_not_found', 'last_admin'],
     handle: (request) =>
       request.mutate(request.params.id, async (tx) => {
-        const user = await mustFind(tx, request.params.id)
+        const user = await mustFindUser(tx, request.params.id)
         if (request.query.force !== true && (await isLastAdmin(tx, user))) throw lastAdmin(user.name)
         const tokens = await eraseUser(tx, user.id, context.clock.nowMs())
         tx.audit({ detail: { name: user.name, tokens } })
@@ -179,11 +157,11 @@ function rolesRoute({ forget }: People): Route {
       const { roles } = request.body
       requireGivable(roles, request.principal)
       return request.mutate(request.params.id, async (tx) => {
-        const user = await mustFind(tx, request.params.id)
+        const user = await mustFindUser(tx, request.params.id)
         const endsAdmin = !roles.includes('admin') && (await isLastAdmin(tx, user))
         if (request.query.force !== true && endsAdmin) throw lastAdmin(user.name)
         const changed: UserRow = { ...user, roles: JSON.stringify(roles) }
-        await putUser(tx, changed)
+        await USERS.put(tx, changed)
         tx.audit({ detail: { name: user.name, roles, before: JSON.parse(user.roles) } })
         tx.afterCommit(forget)
         return { body: await userRecord(tx, changed) }
@@ -205,16 +183,13 @@ function resetRoute(people: People): Route {
     errors: ['user_not_found', 'rate_limited'],
     handle: async (request) => {
       const { id } = request.params
-      const { name } = await mustFind(people.context.db, id)
-      const { password_hash, factor, shown } = await drawCredentials(people, id, name)
+      const user = await mustFindUser(people.context.db, id)
+      const store = await redrawUser(people, user)
       return request.mutate(id, async (tx) => {
-        const user = { ...(await mustFind(tx, id)), password_hash }
-        await endCredentials(tx, id, people.context.clock.nowMs())
-        await putUser(tx, user)
-        await factor.store(tx, people.context.clock.nowMs())
-        tx.audit({ detail: { name } })
+        const body = await store(tx)
+        tx.audit({ detail: { name: user.name } })
         tx.afterCommit(people.forget)
-        return { body: await newUserRecord(tx, user, shown), sealed: true }
+        return { body, sealed: true }
       })
     },
   })
@@ -235,7 +210,7 @@ function totpRoute(people: People): Route {
     handle: (request) => {
       const { id } = request.params
       return request.mutate(id, async (tx) => {
-        const { name } = await mustFind(tx, id)
+        const { name } = await mustFindUser(tx, id)
         const factor = drawSecondFactor(people.vault, id, people.identity.name, name)
         const nowMs = people.context.clock.nowMs()
         await factor.store(tx, nowMs)
@@ -246,10 +221,4 @@ function totpRoute(people: People): Route {
       })
     },
   })
-}
-
-async function mustFind(reader: Reader, id: string): Promise<UserRow> {
-  const user = await findUser(reader, id)
-  if (user === undefined) throw userNotFound(id)
-  return user
 }

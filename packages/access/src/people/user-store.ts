@@ -5,8 +5,7 @@ import {
   type Reader,
   type Role,
   type Table,
-  type TableSpec,
-  type Tx,
+  userNotFound,
 } from '@steeple/contracts'
 
 /** A person as stored. Times are ms since the epoch. */
@@ -26,23 +25,12 @@ export interface UserRow {
   readonly last_login_at_ms: number | null
 }
 
-/** Position in the list of users: newest first. */
-export interface UserPosition {
-  readonly createdAtMs: number
-  readonly id: string
-}
-
-const USERS: Table<UserRow> = defineTable(
+export const USERS: Table<UserRow> = defineTable(
   'access_user',
   ['id', 'name', 'name_key', 'roles', 'password_hash', 'created_at_ms', 'created_by', 'last_login_at_ms'],
   ['id'],
 )
 
-/** The table of users, for the integrity scan. */
-export const USER_TABLES: readonly TableSpec[] = [USERS]
-
-const NEWEST_FIRST = 'order by created_at_ms desc, id desc limit :limit'
-const AFTER = 'where (created_at_ms, id) < (:created_at_ms, :after_id)'
 /** More people than one box ever has; a bound for the search of the last administrator. */
 const MOST_USERS = 10_000
 
@@ -57,42 +45,17 @@ export async function findUserByName(reader: Reader, name: string): Promise<User
   return rows[0]
 }
 
-/** The user with that id, checked. */
-export function findUser(reader: Reader, id: string): Promise<UserRow | undefined> {
-  return USERS.find(reader, { id })
-}
-
-export function insertUser(tx: Tx, row: UserRow): Promise<void> {
-  return USERS.insert(tx, row)
-}
-
-export function putUser(tx: Tx, row: UserRow): Promise<void> {
-  return USERS.put(tx, row)
-}
-
-/** Removes a user and nothing else: see `eraseUser`. */
-export function removeUserRow(tx: Tx, id: string): Promise<boolean> {
-  return USERS.remove(tx, { id })
-}
-
-/** At most `limit` users after `after`, newest first. */
-export function listUsers(
-  reader: Reader,
-  limit: number,
-  after: UserPosition | undefined,
-): Promise<readonly UserRow[]> {
-  if (after === undefined) return USERS.select(reader, NEWEST_FIRST, { limit })
-  return USERS.select(reader, `${AFTER} ${NEWEST_FIRST}`, {
-    limit,
-    created_at_ms: after.createdAtMs,
-    after_id: after.id,
-  })
+/** Throws `user_not_found`. */
+export async function mustFindUser(reader: Reader, id: string): Promise<UserRow> {
+  const user = await USERS.find(reader, { id })
+  if (user === undefined) throw userNotFound(id)
+  return user
 }
 
 /** Whether nobody but that user is an administrator. */
 export async function isLastAdmin(reader: Reader, user: UserRow): Promise<boolean> {
   if (!rolesOfUser(user).includes('admin')) return false
-  const all = await listUsers(reader, MOST_USERS, undefined)
+  const all = await USERS.select(reader, 'limit :limit', { limit: MOST_USERS })
   return !all.some((other) => other.id !== user.id && rolesOfUser(other).includes('admin'))
 }
 

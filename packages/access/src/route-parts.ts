@@ -1,4 +1,37 @@
-import { defineError, type ErrorFactory, type Request } from '@steeple/contracts'
+import {
+  defineError,
+  type ErrorFactory,
+  expandRoles,
+  forbidden,
+  type JsonSchema,
+  type Principal,
+  type Request,
+  type Role,
+  recordSchema,
+} from '@steeple/contracts'
+
+/** The form of every id that `randomUUID` gives, as a JSON Schema pattern. */
+export const UUID_PATTERN = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+
+/** Nothing else is looked up: what stands in the place of an id by mistake must not get into the audit trail. */
+export const ID_SCHEMA: JsonSchema = { type: 'string', pattern: UUID_PATTERN }
+export const ID_PARAMS: JsonSchema = recordSchema({ id: ID_SCHEMA })
+export interface IdParams {
+  readonly id: string
+}
+
+/** Who made something, as it is answered. */
+export const BY_SCHEMA: JsonSchema = recordSchema({
+  kind: { type: 'string' },
+  id: { type: 'string' },
+  name: { type: 'string' },
+})
+
+/** Throws `forbidden` for a role that its giver lacks. Contract section 13. */
+export function requireGivable(roles: readonly Role[], giver: Principal): void {
+  const lacking = [...expandRoles(roles)].find((role) => !giver.roles.has(role))
+  if (lacking !== undefined) throw forbidden(lacking)
+}
 
 /** What a page of somebody else makes a browser send. */
 const foreignPage: ErrorFactory = defineError(

@@ -1,15 +1,25 @@
+import { randomUUID } from 'node:crypto'
 import {
+  type Context,
   DURATION_PATTERN,
   type ErrorDetail,
+  fieldRefused,
   type JsonSchema,
   msFromDuration,
+  nodeIdentityRef,
   objectSchema,
   PLAIN_TEXT_PATTERN,
+  type Principal,
   type Role,
+  type TokenMint,
   validationFailed,
 } from '@steeple/contracts'
-import type { TokenKind } from './authenticator.ts'
-import { TOKEN_ROLES } from './token-owner.ts'
+import { newToken, type TokenKind, tokenSha256 } from './authenticator.ts'
+import { lastingParent } from './derived/parent.ts'
+import type { Links } from './links/links.ts'
+import { requireGivable, UUID_PATTERN } from './route-parts.ts'
+import { TOKEN_ROLES, tokenMakerText } from './token-owner.ts'
+import { countTokens, TOKENS, type TokenRow } from './token-store.ts'
 
 /** The body of `POST /v1/tokens`. */
 export interface TokenBody {
@@ -29,9 +39,9 @@ export interface TokenRequest {
   readonly kind: TokenKind
   readonly roles: readonly Role[]
   /** Undefined: never expires. */
-  readonly livesMs: number | undefined
-  readonly nodeId: string | undefined
-  readonly nodeName: string | undefined
+  readonly livesMs?: number | undefined
+  readonly nodeId?: string | undefined
+  readonly nodeName?: string | undefined
 }
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 128, pattern: PLAIN_TEXT_PATTERN }
@@ -59,7 +69,7 @@ export const TOKEN_BODY: JsonSchema = objectSchema(
     node_name: { ...TEXT, description: 'Kind bootstrap only: the name of the node that is to join.' },
     node_id: {
       type: 'string',
-      pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+      pattern: UUID_PATTERN,
       description: 'Kind bootstrap only: no other node can use the token.',
     },
   },
@@ -118,4 +128,88 @@ function bootstrapProblems(
     problems.push({ pointer: '/expires_in', message })
   }
   return problems
+}
+
+/**
+ * What was asked for, as far as its maker has it: no role beyond the maker's, no life beyond that of the maker's own
+ * credential. Asked for no end, the token ends with the maker's. Contract section 13.
+ *
+ * People and the environment's administrator come back with another credential: theirs bounds no life.
+ *
+ * `isLifeGiven`: the life was asked for, and is no default.
+ * Throws `forbidden` for a role, `validation_failed` for a life that is too long.
+ */
+export function withinMaker(
+  asked: TokenRequest,
+  isLifeGiven: boolean,
+  maker: Principal,
+  nowMs: number,
+): TokenRequest {
+  requireGivable(asked.roles, maker)
+  if (maker.expiresAtMs === undefined || maker.kind === 'user' || maker.kind === 'admin-env') return asked
+  const leftMs = maker.expiresAtMs - nowMs
+  if (!isLifeGiven) return { ...asked, livesMs: Math.min(asked.livesMs ?? leftMs, leftMs) }
+  if (asked.livesMs !== undefined && asked.livesMs <= leftMs) return asked
+  throw fieldRefused(
+    '/expires_in',
+    `must be at most ${Math.floor(leftMs / 1_000)}s: the token that makes it ends then`,
+  )
+}
+
+/** A new token: the text to show once, and the row to store. */
+export interface NewToken {
+  readonly token: string
+  readonly row: TokenRow
+}
+
+/** Draws the token that `asked` describes. Nothing is stored yet. */
+export async function drawToken(
+  context: Context,
+  asked: TokenRequest,
+  principal: Principal,
+  parent: string | null = lastingParent(principal),
+): Promise<NewToken> {
+  const token = newToken(asked.kind, context.use(nodeIdentityRef).caSha256)
+  const nowMs = context.clock.nowMs()
+  const row: TokenRow = {
+    id: randomUUID(),
+    token_sha256: tokenSha256(token),
+    name: asked.name,
+    kind: asked.kind,
+    roles: JSON.stringify(asked.roles),
+    node_id: asked.nodeId ?? null,
+    node_name: asked.nodeName ?? null,
+    created_at_ms: nowMs,
+    expires_at_ms: asked.livesMs === undefined ? null : nowMs + asked.livesMs,
+    used_at_ms: null,
+    created_by: await tokenMakerText(context.db, principal),
+    parent,
+  }
+  return { token, row }
+}
+
+/** What the audit entry of a new token says. */
+export function auditDetail(row: TokenRow, asked: TokenRequest): Readonly<Record<string, unknown>> {
+  return { name: row.name, kind: row.kind, roles: asked.roles }
+}
+
+/** Makes tokens for the service's own command line. */
+export function createTokenMint(context: Context, links: Links): TokenMint {
+  return {
+    count: () => countTokens(context.db),
+    link: async (principal) => {
+      const link = links.draw(principal)
+      await context.mutate(principal, 'auth.link', link.id, link.store)
+      return link
+    },
+    mint: async (principal, name, roles) => {
+      const asked: TokenRequest = { name, kind: 'api', roles }
+      const { token, row } = await drawToken(context, asked, principal)
+      await context.mutate(principal, 'token.create', row.id, async (tx) => {
+        await TOKENS.insert(tx, row)
+        tx.audit({ detail: auditDetail(row, asked) })
+      })
+      return { id: row.id, token }
+    },
+  }
 }

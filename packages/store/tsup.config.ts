@@ -16,7 +16,7 @@ const DRIVERS = [
 ]
 
 export default defineConfig({
-  entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
+  entry: { index: 'src/index.ts', testing: 'src/testing.ts' },
   ...MODULE,
   // node:sqlite has no name without it.
   removeNodeProtocol: false,

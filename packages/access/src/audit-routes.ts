@@ -20,7 +20,7 @@ import {
 import { BY_SCHEMA } from './route-parts.ts'
 
 /** The filters of `GET /v1/audit` as they come. */
-export interface AuditQuery {
+interface AuditQuery {
   readonly action?: string
   readonly principal?: string
   readonly target?: string

@@ -1,7 +1,34 @@
 import type { Migration } from '@steeple/contracts'
 
-/** The schema of users, their second factor, sessions, invitations and failed logins. */
-const PEOPLE_MIGRATIONS: readonly Migration[] = [
+/** The schema of the scoped tokens, and of people. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    id: '0001_token',
+    up: [
+      `create table access_token (
+        id text primary key,
+        token_sha256 text not null,
+        name text not null,
+        kind text not null,
+        roles text not null,
+        node_id text,
+        node_name text,
+        created_at_ms bigint not null,
+        expires_at_ms bigint,
+        used_at_ms bigint,
+        created_by text not null,
+        row_sum bigint not null
+      )`,
+      'create unique index access_token_sha256 on access_token (token_sha256)',
+      'create index access_token_created on access_token (created_at_ms, id)',
+      `create table access_token_use (
+        token_id text primary key,
+        last_used_at_ms bigint not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
+  // The schema of users, their second factor, sessions, invitations and failed logins.
   {
     id: '0002_people',
     up: [
@@ -76,9 +103,24 @@ const PEOPLE_MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
-]
-
-export const PASSKEY_MIGRATIONS: readonly Migration[] = [
+  {
+    id: '0003_operator_certificate',
+    up: [
+      `create table access_certificate (
+        serial text primary key,
+        user_id text not null,
+        name text not null,
+        label text not null,
+        issued_at_ms bigint not null,
+        expires_at_ms bigint not null,
+        revoked_at_ms bigint,
+        created_by text not null,
+        row_sum bigint not null
+      )`,
+      'create index access_certificate_user on access_certificate (user_id, issued_at_ms, serial)',
+      'create index access_certificate_expiry on access_certificate (expires_at_ms)',
+    ],
+  },
   {
     id: '0004_passkey',
     up: [
@@ -104,10 +146,7 @@ export const PASSKEY_MIGRATIONS: readonly Migration[] = [
       'create index access_passkey_used_expiry on access_passkey_used (expires_at_ms)',
     ],
   },
-]
-
-/** Links, and which credential another one ends with. */
-const DERIVED_MIGRATIONS: readonly Migration[] = [
+  // Links, and which credential another one ends with.
   {
     id: '0005_parents',
     up: [
@@ -131,67 +170,8 @@ const DERIVED_MIGRATIONS: readonly Migration[] = [
       'create index access_link_parent on access_link (parent, created_at_ms)',
     ],
   },
-]
-
-const CERTIFICATE_MIGRATIONS: readonly Migration[] = [
-  {
-    id: '0003_operator_certificate',
-    up: [
-      `create table access_certificate (
-        serial text primary key,
-        user_id text not null,
-        name text not null,
-        label text not null,
-        issued_at_ms bigint not null,
-        expires_at_ms bigint not null,
-        revoked_at_ms bigint,
-        created_by text not null,
-        row_sum bigint not null
-      )`,
-      'create index access_certificate_user on access_certificate (user_id, issued_at_ms, serial)',
-      'create index access_certificate_expiry on access_certificate (expires_at_ms)',
-    ],
-  },
-]
-
-const INVITATION_MIGRATIONS: readonly Migration[] = [
   {
     id: '0006_ended_invitation',
     up: ['alter table access_invitation add column ended_at_ms bigint not null default 0'],
   },
-]
-
-/** The schema of the scoped tokens, and of people. */
-export const MIGRATIONS: readonly Migration[] = [
-  {
-    id: '0001_token',
-    up: [
-      `create table access_token (
-        id text primary key,
-        token_sha256 text not null,
-        name text not null,
-        kind text not null,
-        roles text not null,
-        node_id text,
-        node_name text,
-        created_at_ms bigint not null,
-        expires_at_ms bigint,
-        used_at_ms bigint,
-        created_by text not null,
-        row_sum bigint not null
-      )`,
-      'create unique index access_token_sha256 on access_token (token_sha256)',
-      'create index access_token_created on access_token (created_at_ms, id)',
-      `create table access_token_use (
-        token_id text primary key,
-        last_used_at_ms bigint not null,
-        row_sum bigint not null
-      )`,
-    ],
-  },
-  ...PEOPLE_MIGRATIONS,
-  ...CERTIFICATE_MIGRATIONS,
-  ...PASSKEY_MIGRATIONS,
-  ...DERIVED_MIGRATIONS,
-  ...INVITATION_MIGRATIONS,
 ]

@@ -157,7 +157,7 @@ export function withinMaker(
 }
 
 /** A new token: the text to show once, and the row to store. */
-export interface NewToken {
+interface NewToken {
   readonly token: string
   readonly row: TokenRow
 }

@@ -15,13 +15,7 @@ import {
   route,
   tokenNotFound,
 } from '@steeple/contracts'
-import {
-  type CachedAuthenticator,
-  isSameSha256,
-  type LastUse,
-  tokenKindOf,
-  tokenSha256,
-} from './authenticator.ts'
+import { type CachedAuthenticator, type LastUse, tokenKindOf, tokenSha256 } from './authenticator.ts'
 import { BOOTSTRAP_TOKEN } from './closed-kinds.ts'
 import { endToken } from './derived/end-derived.ts'
 import {
@@ -53,10 +47,8 @@ export function createBootstrapTokens(
   const closed = context.use(closedItemsRef)
   const live = async (reader: Reader, token: string, nodeId: string): Promise<TokenRow> => {
     if (tokenKindOf(token) !== 'bootstrap') throw bootstrapTokenInvalid()
-    const sha256 = tokenSha256(token)
-    const row = await findByHash(reader, sha256)
-    if (row === undefined || !isSameSha256(row.token_sha256, sha256)) throw bootstrapTokenInvalid()
-    if (!isOpenTo(row, nodeId, clock.nowMs())) throw bootstrapTokenInvalid()
+    const row = await findByHash(reader, tokenSha256(token))
+    if (row === undefined || !isOpenTo(row, nodeId, clock.nowMs())) throw bootstrapTokenInvalid()
     if (!(await isBoundAlive(reader, row.parent))) throw bootstrapTokenInvalid()
     if ((await closed.among(BOOTSTRAP_TOKEN, [row.id])).has(row.id)) throw bootstrapTokenInvalid()
     // Letting boxes in is for administrators, and whoever made it may be none any more.

@@ -1,6 +1,6 @@
 import { isServiceError, type Vault } from '@steeple/contracts'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
-import { PASSKEY_MIGRATIONS } from '../src/migrations.ts'
+import { MIGRATIONS } from '../src/migrations.ts'
 import {
   type Assertion,
   creationOptions,
@@ -20,7 +20,7 @@ const PARTY = { id: 'box.local', origin: 'https://box.local:8443' }
 
 /** A store, a registered device, and a way to log in with it. */
 async function registered(counts = true, vault: Vault = fakeVault()) {
-  const db = memoryDb(PASSKEY_MIGRATIONS)
+  const db = memoryDb(MIGRATIONS)
   const clock = fakeClock(1_000_000)
   const challenges = createChallenges(vault, clock)
   const key = device(USER.id, counts)

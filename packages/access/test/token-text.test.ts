@@ -1,6 +1,6 @@
 import { assert, characterAt, LAST_CHARACTER, placeOfCharacter, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { isSameSha256, newToken, tokenKindOf, tokenSha256 } from '../src/authenticator.ts'
+import { newToken, tokenKindOf } from '../src/authenticator.ts'
 import { CA_SHA256 } from './helpers.ts'
 
 const texts = suite('access/token-text')
@@ -50,12 +50,6 @@ texts('takes for a token what it could have made, and no neighbour of it', () =>
       assert.ok(shorter === token || tokenKindOf(shorter) === undefined)
     }),
   )
-})
-
-texts('compares hashes by value', () => {
-  assert.ok(isSameSha256(tokenSha256('a'), tokenSha256('a')))
-  assert.not.ok(isSameSha256(tokenSha256('a'), tokenSha256('b')))
-  assert.not.ok(isSameSha256(tokenSha256('a'), ''))
 })
 
 texts.run()

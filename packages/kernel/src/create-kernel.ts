@@ -1,4 +1,5 @@
 import { hkdfSync } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   type AuditTrail,
@@ -9,174 +10,46 @@ import {
   type Launcher,
   type Log,
   type NodeIdentity,
-  type Principal,
+  policyRef,
   type ServiceInfo,
   type ServiceRef,
   type Settings,
-  systemPrincipal,
+  stateTeller,
+  type Tracer,
+  tracerRef,
   type Vault,
 } from '@steeple/contracts'
-import { type RotationOptions, type RotationReport, rotateVault, type Secrets } from '@steeple/secrets'
+import type { Secrets } from '@steeple/secrets'
 import type { LoadedConfig, SettingInForce } from '@steeple/settings'
-import { type Database, DISK_IS_FULL, type IntegrityProblem, scanMemory } from '@steeple/store'
-import type { ClockKeeper, Machine } from './clock/clock-keeper.ts'
-import type { Timers } from './clock/deadline.ts'
-import { timeText } from './clock/judged-clock.ts'
-import { type KernelBase, openKernelBase } from './composition/kernel-base.ts'
-import { createPluginHost, createRuntime, type PluginHost, type Runtime } from './composition/plugin-host.ts'
-import { createStoreCheck, type StoreCheck } from './composition/store-check.ts'
-import type { HealthPoller } from './health.ts'
-import { KERNEL_TABLES } from './mutation/idempotency.ts'
+import { type Database, scanMemory } from '@steeple/store'
+import { createAuditTrail } from './audit/audit-trail.ts'
+import { type Earliest, type Machine, thisMachine } from './clock/clock-keeper.ts'
+import { systemTimers, type Timers } from './clock/deadline.ts'
+import { judgeClock, timeText } from './clock/judged-clock.ts'
+import { fileOfStore } from './composition/data-dir-lock.ts'
+import { createHousekeeping, type Housekeeping, rotateVaultAudited } from './composition/housekeeping.ts'
+import { forwardingEdge, kernelServices, serviceInfo } from './composition/kernel-services.ts'
+import { createLiveSettings } from './composition/live-settings.ts'
+import { openStore } from './composition/open-store.ts'
+import { createStoreCheck } from './composition/store-check.ts'
+import { createHealthBoard } from './health.ts'
+import { createMutations, limitsOf } from './mutation/create-mutations.ts'
+import { KERNEL_TABLES } from './mutation/kernel-tables.ts'
 import type { Mutations, Outbox } from './mutation/mutations.ts'
+import { createOutbox, createSubscriptions } from './mutation/outbox.ts'
+import { hangNoteOf } from './plugin-packages/blame.ts'
+import { hostContracts } from './plugin-packages/loader.ts'
 import type { HttpEdge } from './plugins/host.ts'
-import type { PluginRegistry } from './plugins/registry.ts'
-import { clusterHealth } from './reconcile/cluster.ts'
-import type { Scheduler } from './reconcile/scheduler.ts'
-import { removeStaging } from './state/stage.ts'
+import { createPluginSecrets } from './plugins/plugin-secrets.ts'
+import { PluginRegistry } from './plugins/registry.ts'
+import { createServiceContainer } from './plugins/service-container.ts'
+import { clusterHealth, joinCluster, observeCluster } from './reconcile/cluster.ts'
+import { ReconcileEngine } from './reconcile/reconcile-engine.ts'
+import { createReasons, createScheduler, type Scheduler } from './reconcile/scheduler.ts'
+import { createNodeState, removeStaging } from './state/node-state.ts'
 import type { KernelLog } from './telemetry/log.ts'
-import type { KernelMetrics } from './telemetry/metrics.ts'
-import type { Tracing } from './telemetry/tracing.ts'
-
-const SWEEP_MS = 600_000
-const INTEGRITY_MS = 86_400_000
-const CERTIFICATE_MS = 3_600_000
-/** How long a failed write shows after small ones hold again: on a full disk those still find room, ms. */
-const REFUSED_MS = 6_000
-
-interface HousekeepingOptions {
-  readonly db: Database
-  readonly check: StoreCheck
-  readonly mutations: Mutations
-  readonly secrets: Secrets
-  readonly clock: Clock
-  readonly log: Log
-  readonly scheduler: Scheduler
-  /** What the start found wrong with the audit trail: shown until the first scan has looked at all of it. */
-  readonly auditFinding: string | undefined
-}
-
-interface Housekeeping {
-  /** Looks at every row and at the file once; the finding shows in `health`. */
-  scan(signal: AbortSignal): Promise<void>
-  /** The store as a component: whether it answers, and what the last scan found. */
-  health(): Promise<readonly ComponentHealth[]>
-}
-
-/** Plans the work on `scheduler`: sweeping every 10 min, integrity daily, the node's certificate hourly. */
-function createHousekeeping(options: HousekeepingOptions): Housekeeping {
-  const { db, check, mutations, secrets, clock, log, scheduler } = options
-  let finding =
-    options.auditFinding === undefined ? undefined : `kernel_audit: ${options.auditFinding}; restore a backup`
-  let refused = { count: 0, untilMs: 0 }
-  const lately = (): string | undefined => {
-    const { count, last } = db.writeFailures()
-    if (count > refused.count) refused = { count, untilMs: clock.nowMs() + REFUSED_MS }
-    return clock.nowMs() < refused.untilMs ? `writes have just failed: ${last}` : undefined
-  }
-  let scannedMs = Number.NEGATIVE_INFINITY
-  const scan = async (signal: AbortSignal): Promise<void> => {
-    scannedMs = clock.monotonicMs()
-    const problems = await check.run(signal)
-    const first = problems[0]
-    finding =
-      first === undefined
-        ? undefined
-        : `${problems.length} problem(s) in ${tablesOf(problems)}, the first: ${first.reason}; restore a backup`
-  }
-  scheduler.every(SWEEP_MS, () => mutations.sweep())
-  scheduler.every(INTEGRITY_MS, async (signal) => {
-    // What wakes schedules is no reason to read the whole store again.
-    if (clock.monotonicMs() - scannedMs >= INTEGRITY_MS / 2) await scan(signal)
-  })
-  scheduler.every(CERTIFICATE_MS, () => renewWhenDue(secrets, clock, log), 'each')
-  return {
-    scan,
-    health: async () => {
-      const silence = await db.probe()
-      const recent = lately()
-      const refusal = (await refusalOf(db)) ?? recent
-      const isDown = silence !== undefined || finding !== undefined
-      const status = isDown ? 'down' : refusal === undefined ? 'ok' : 'degraded'
-      const under = check.progress()
-      const detail =
-        silence ?? finding ?? refusal ?? `${db.dialect} answers${under === undefined ? '' : `; ${under}`}`
-      // Who writes sees it before the disk is looked at, and on one that still has room for others.
-      const isFull = status === 'degraded' && detail.includes(DISK_IS_FULL)
-      const incident = isFull ? 'disk_full' : 'store_gone'
-      return [{ name: 'store', kind: 'store', status, detail, required: true, incident }]
-    },
-  }
-}
-
-function tablesOf(problems: readonly IntegrityProblem[]): string {
-  return [...new Set(problems.map(({ table }) => table))].join(', ')
-}
-
-/** Written and taken back, so that it costs the store a page and leaves no row. */
-const TRY_WRITE = `insert into kernel_rate (name, started_at_ms, used, row_sum) values ('trying to write', 0, 0, 0)`
-const TAKE_BACK = `delete from kernel_rate where name = 'trying to write'`
-
-/** Why the store takes no writes; undefined when it does. Where the last one failed another is tried. */
-async function refusalOf(db: Database): Promise<string | undefined> {
-  if (db.writeTrouble() === undefined) return undefined
-  try {
-    await db.transact(async (tx) => {
-      await tx.run(TRY_WRITE)
-      await tx.run(TAKE_BACK)
-    })
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
-  return db.writeTrouble()
-}
-
-/** Renews the node's own certificate in the second half of its life; not by a clock that is not believed. */
-async function renewWhenDue(secrets: Secrets, clock: Clock, log: Log): Promise<void> {
-  if (clock.doubt?.() !== undefined) return
-  // X.509 writing is needed once in weeks; it stays out of memory until then.
-  const { renewNodeCertificate } = await import('@steeple/secrets')
-  if (!(await renewNodeCertificate(secrets, clock))) return
-  log.info(
-    { expires_at: new Date(secrets.identity.certificateExpiresAtMs).toISOString() },
-    'node certificate renewed',
-  )
-}
-
-/** SQLite's own check of a large table does not end before its next row of results, ms. */
-const ENDS_MS = 1_000
-
-/** Work that nobody waits for while the service runs. */
-interface Background {
-  /** Fires when it is to end. */
-  readonly signal: AbortSignal
-  /** `failure` is what the log says when it fails; not after `stop`. */
-  run(failure: string, work: Promise<void>): void
-  /** Has it end. */
-  stop(): void
-  /** Waits for its end, but not for long: it should write nothing once it was told to stop. */
-  over(): Promise<void>
-}
-
-/** Nothing is at work yet. */
-function createBackground(log: Log): Background {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const atWork = new Set<Promise<void>>()
-  return {
-    signal,
-    run: (failure, work) => {
-      const ended = work.catch((error: unknown) => {
-        if (!signal.aborted) log.error({ err: error }, failure)
-      })
-      atWork.add(ended)
-      void ended.then(() => atWork.delete(ended))
-    },
-    stop: () => stopping.abort(),
-    over: async () => {
-      await Promise.race([Promise.all(atWork), delay(ENDS_MS, undefined, { ref: false })])
-    },
-  }
-}
+import { createMetricsBoard, type KernelMetrics, observeProcess } from './telemetry/metrics.ts'
+import { createTracing, type Tracing } from './telemetry/tracing.ts'
 
 export interface KernelOptions {
   readonly config: LoadedConfig
@@ -209,27 +82,37 @@ const REMEMBER_MS = 600_000
  */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const { secrets, log } = options
-  const base = await openKernelBase(options)
-  const { clock, store, settings, metrics, tracing, services } = base
+  const base = await openBase(options)
+  const { clock, store, cluster, settings, metrics, tracing, services, reasons, timers } = base
   const { db, vault } = store
-  const work = createRuntime(options, base)
-  const { outbox, audit, reconciler, mutations, health, scheduler } = work
-  const host = createPluginHost(options, base, work)
-  const { registry, forward, info, replaced } = host
+  const work = createWork(options, base)
+  const { outbox, audit, reconciler, mutations, health } = work
+  const scheduler = createScheduler({ timers, log, placement: cluster.placement, reasons })
+  const { registry, attach, info, replaced } = createPlugins(options, base, work)
+  const check = createStoreCheck({
+    ...{ db, audit, log },
+    memory: scanMemory(options.config.settings.server.data_dir),
+    metrics: metrics.kernel,
+    tables: () => [...KERNEL_TABLES, ...registry.tables()],
+  })
+  const housekeeping = createHousekeeping({ store, check, mutations, secrets, clock, log, scheduler })
   scheduler.every(REMEMBER_MS, () => store.timekeeper.save(), 'each')
   settings.onChange(() => log.setLevel(settings.current().server.log_level))
-  const housekeeping = housekeepingOf(options, base, work, host)
-  watchOwn(health, { housekeeping, cluster: base.cluster, timekeeper: store.timekeeper, mutations })
-  health.watch('memory', { kind: 'feature', required: false }, async () => registry.memoryHealth())
-  const { begin, close } = lifeOf(options, base, work, { registry, housekeeping })
+  health.watch('store', { kind: 'store', required: true }, () => housekeeping.health())
+  health.watch('cluster', FEATURE, async () => clusterHealth(cluster.view()))
+  health.watch('memory', FEATURE, async () => registry.memoryHealth())
+  health.watch('clock', FEATURE, async () => {
+    await store.timekeeper.review(mutations)
+    return [clockHealth(store.timekeeper.view())]
+  })
   return {
     get settings() {
       return settings.current()
     },
     log: log.child({ component: 'http' }),
-    ...{ tracing, clock, db, mutations, outbox, audit, vault, info, health, registry },
+    ...{ tracing, clock, db, mutations, outbox, audit, vault, info, health, registry, attach, replaced },
     identity: secrets.identity,
-    watchHealth: (owner, check) => health.watch(owner, { kind: 'feature', required: false }, check),
+    watchHealth: (owner, check) => health.watch(owner, FEATURE, check),
     get isSettled() {
       return reconciler.isReady && reconciler.isIdle
     },
@@ -241,49 +124,169 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     settingsInForce: settings.inForce,
     metrics: metrics.kernel,
     onSettings: (listener) => void settings.onChange(listener),
-    attach: (edge) => forward.attach(edge),
-    begin,
     reload: async (next) => {
       settings.adopt(next)
       await registry.applySettings()
     },
-    replaced,
     quiesce: () => registry.quiesce(),
-    close,
+    ...lifeOf(options, base, { ...work, scheduler, registry, housekeeping }),
   }
 }
 
-function housekeepingOf(
-  { config, secrets, log }: KernelOptions,
-  { clock, store, metrics }: KernelBase,
-  { audit, mutations, scheduler }: Runtime,
-  { registry }: PluginHost,
-): Housekeeping {
-  const { db, auditFinding } = store
-  const check = createStoreCheck({
-    ...{ db, audit, log },
-    memory: scanMemory(config.settings.server.data_dir),
-    metrics: metrics.kernel,
-    tables: () => [...KERNEL_TABLES, ...registry.tables()],
+const FEATURE = { kind: 'feature', required: false } as const
+
+type Base = Awaited<ReturnType<typeof openBase>>
+type Work = ReturnType<typeof createWork>
+
+/** What everything else stands on: time, the store, the instances that share it, the configuration, what is measured. */
+async function openBase(options: KernelOptions) {
+  const { config, secrets, log, timers = systemTimers(), machine = thisMachine() } = options
+  const clock = judgeClock(options.clock)
+  /** What all schedules hear of. */
+  const reasons = createReasons()
+  const moved = reasons.tell
+  const opening = { settings: config.settings, secrets, log, clock, machine, moved }
+  const store = await openStore({ ...opening, earliest: earliestOf(options) })
+  const nowMs = (): number => clock.nowMs()
+  const joining = joinCluster({ ...opening, ...store, timers, nowMs })
+  const cluster = await joining.catch(async (error: unknown) => {
+    await store.close()
+    throw error
   })
-  return createHousekeeping({ db, check, mutations, secrets, clock, log, scheduler, auditFinding })
+  cluster.onTerm(reasons.tell)
+  const settings = createLiveSettings(config, log)
+  settings.onChange(reasons.tell)
+  const metrics = createMetricsBoard(log)
+  observeCluster(metrics.kernel, () => cluster.view())
+  const tracing = createTracing()
+  const services = createServiceContainer(tracing)
+  services.onChange((ids) => {
+    // As the ref says.
+    if (ids.has(tracerRef.id)) tracing.use(services.current(tracerRef.id) as Tracer | undefined)
+  })
+  const stopObserving = observeProcess(metrics.kernel)
+  return { clock, timers, store, cluster, reasons, settings, metrics, tracing, services, stopObserving }
 }
+
+/** No clock is right that says a time before these. */
+function earliestOf({ buildDate, secrets }: KernelOptions): readonly Earliest[] {
+  const builtMs = Date.parse(buildDate ?? '')
+  const made = { ms: secrets.identity.createdAtMs, of: 'the making of this node' }
+  return Number.isNaN(builtMs) ? [made] : [made, { ms: builtMs, of: 'the build of this version' }]
+}
+
+/** How something comes to be: by a mutation, by a reconciler; and how it is seen to be well. Nothing runs yet. */
+function createWork({ secrets, log }: KernelOptions, base: Base) {
+  const { clock, timers, store, cluster, metrics, tracing, services } = base
+  const { db, vault, anchor } = store
+  const { auditKey } = secrets
+  const outbox = createOutbox({ db })
+  const reconciler = new ReconcileEngine({
+    ...{ clock, timers, tracing, placement: cluster.placement },
+    log: log.child({ component: 'reconcile' }),
+    metrics: metrics.kernel,
+    elsewhere: (key) => cluster.send(key),
+  })
+  const mutations = createMutations({
+    ...{ db, vault, clock, auditKey, tracing, shared: cluster.shared },
+    limits: () => limitsOf(services.maybe(policyRef)?.bundle().rate_limits),
+    // What runs elsewhere was left there by the transaction.
+    onDirty: reconciler.enqueueHere,
+    onEvents: (types) => outbox.committed(types),
+  })
+  /** In the stream of events. One that was never told of was well; while the store takes no events they wait. */
+  const tell = stateTeller(clock, 'ok', (changes) =>
+    mutations.observe('kernel', async (tx) => {
+      for (const { key, state, was } of changes)
+        tx.event({ type: `health.${state}`, subject: key, data: { status: state, was } })
+    }),
+  )
+  const isReady = (): boolean => reconciler.isReady
+  const health = createHealthBoard({ clock, timers, log, isReady, tell: (states) => void tell(states) })
+  const audit = createAuditTrail({ db, clock, auditKey, anchor })
+  return { outbox, audit, reconciler, mutations, health }
+}
+
+/** What of a node another one has taken the place of. */
+type Replaced = 'state' | 'build'
+
+/** The registry, which loads nothing yet, and what the kernel provides to plugins. */
+function createPlugins(options: KernelOptions, base: Base, work: Work) {
+  const { config, secrets, log } = options
+  const { clock, timers, store, cluster, reasons, settings, metrics, tracing, services } = base
+  const { outbox, audit, reconciler, mutations, health } = work
+  const { db, vault } = store
+  const { data_dir: dataDir } = config.settings.server
+  const pluginsDir = config.settings.plugins.dir || join(dataDir, 'plugins')
+  const { edge, attach } = forwardingEdge()
+  const registry = new PluginRegistry({
+    ...{ edge, db, mutations, log, tracing, clock, timers, settings, metrics, reconciler, services, health },
+    ...{ placement: cluster.placement, reasons },
+    secrets: createPluginSecrets(db, vault, settings.current),
+    logOf: (plugin) => log.child({ plugin }),
+    events: createSubscriptions({ db, outbox, log }),
+    watchLoop: () => options.watchLoop?.(hangNoteOf(pluginsDir)),
+    sources: { packages: options.packages, pluginsDir, isSafeMode: options.isSafeMode === true },
+    ...hostContracts(),
+  })
+  const info = serviceInfo(options, registry, () => cluster.view())
+  const replaced = Promise.withResolvers<Replaced>()
+  const nodeState = createNodeState({
+    ...{ dataDir, pluginsDir, db, secrets, clock: options.clock, version: options.version },
+    keysDir: secrets.directory,
+    storeFile: fileOfStore(config.settings),
+    identity: secrets.identity,
+    plugins: () => registry.plugins(),
+    restart: () => replaced.resolve('state'),
+  })
+  const relaunch = (): void => replaced.resolve('build')
+  services.set(
+    'kernel',
+    kernelServices({
+      ...{
+        options,
+        clock,
+        store,
+        settings,
+        metrics,
+        registry,
+        edge,
+        audit,
+        health,
+        info,
+        nodeState,
+        relaunch,
+      },
+    }),
+  )
+  return { registry, attach, info, replaced: replaced.promise }
+}
+
+/** SQLite's own check of a large table does not end before its next row of results, ms. */
+const ENDS_MS = 1_000
 
 /** How the kernel begins to work, and how it ends. */
 function lifeOf(
   { config, log }: KernelOptions,
-  { store, cluster, stopObserving }: KernelBase,
-  { outbox, reconciler, mutations, health, scheduler }: Runtime,
-  {
-    registry,
-    housekeeping,
-  }: Pick<PluginHost, 'registry'> & {
+  { store, cluster, stopObserving }: Base,
+  parts: Work & {
+    readonly scheduler: Scheduler
+    readonly registry: PluginRegistry
     readonly housekeeping: Housekeeping
   },
 ): Pick<Kernel, 'begin' | 'close'> {
+  const { outbox, reconciler, mutations, health, scheduler, registry, housekeeping } = parts
   const { db, vault, timekeeper } = store
-  const background = createBackground(log)
-  const { signal } = background
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const atWork: Promise<void>[] = []
+  /** Nobody waits for it while the service runs. `failure` is what the log says when it fails before the end. */
+  const inBackground = (failure: string, work: Promise<void>): void => {
+    const ended = work.catch((error: unknown) => {
+      if (!signal.aborted) log.error({ err: error }, failure)
+    })
+    atWork.push(ended)
+  }
   /** Finishes what a rotation of the vault key before left half done. */
   const finishRotation = async (): Promise<void> => {
     const tables = [...KERNEL_TABLES, ...registry.tables()]
@@ -292,14 +295,15 @@ function lifeOf(
     if (resealed > 0 || kept.length > 0) log.info({ resealed, kept }, 'vault rotation resumed')
   }
   const close = async (): Promise<void> => {
-    background.stop()
+    stopping.abort()
     stopObserving()
     health.close()
     await registry.stop()
     await scheduler.close()
     await reconciler.close()
     await cluster.close()
-    await background.over()
+    // Not for long: it writes nothing once it was told to stop.
+    await Promise.race([Promise.all(atWork), delay(ENDS_MS, undefined, { ref: false })])
     await timekeeper.save().catch((error: unknown) => log.warn({ err: error }, 'the time was not kept'))
     await store.close()
     removeStaging(config.settings.server.data_dir)
@@ -309,75 +313,21 @@ function lifeOf(
     begin: ({ isStoreNew = false } = {}) => {
       health.start()
       scheduler.start()
-      background.run('other instances could not be followed', cluster.follow({ reconciler, outbox }))
-      background.run('the time was not kept', timekeeper.save())
+      inBackground('other instances could not be followed', cluster.follow({ reconciler, outbox }))
+      inBackground('the time was not kept', timekeeper.save())
       // What the scan found is seen at once, not at the next round.
       const scanned = isStoreNew ? db.fileProblems(signal) : housekeeping.scan(signal)
-      const scan = scanned.then(() => health.poll())
-      background.run('store integrity could not be checked', scan)
-      background.run('the rotation of the vault key could not be finished', finishRotation())
+      inBackground(
+        'store integrity could not be checked',
+        scanned.then(() => health.poll()),
+      )
+      inBackground('the rotation of the vault key could not be finished', finishRotation())
     },
     close: () => {
       closing ??= close()
       return closing
     },
   }
-}
-
-/** Has the board ask what is the kernel's own: the store, the instances that share it, the clock. */
-function watchOwn(
-  health: Pick<HealthPoller, 'watch'>,
-  parts: {
-    readonly housekeeping: Pick<Housekeeping, 'health'>
-    readonly cluster: { view(): Parameters<typeof clusterHealth>[0] }
-    readonly timekeeper: ClockKeeper
-    readonly mutations: Mutations
-  },
-): void {
-  const { housekeeping, cluster, timekeeper, mutations } = parts
-  const feature = { kind: 'feature', required: false } as const
-  health.watch('store', { kind: 'store', required: true }, () => housekeeping.health())
-  health.watch('cluster', feature, async () => clusterHealth(cluster.view()))
-  health.watch('clock', feature, async () => {
-    await timekeeper.review(mutations)
-    return [clockHealth(timekeeper.view())]
-  })
-}
-
-/** Who rotates, and where it is written down. */
-export interface AuditedRotation extends RotationOptions {
-  readonly mutations: Mutations
-  readonly principal?: Principal
-}
-
-/**
- * As `rotateVault`, with an entry in the audit trail: which key is in use, which are gone, which had to stay. One that
- * fails or is broken off has an entry too, as far as the store takes it. Nothing to finish: no entry.
- */
-export async function rotateVaultAudited(options: AuditedRotation): Promise<RotationReport> {
-  const { mutations, vault, principal = systemPrincipal('vault') } = options
-  const entry = { principal, action: 'vault.rotate', target: 'vault' }
-  const before = vault.keyId
-  const hadReplaced = vault.keyring.replaced.length > 0
-  let report: RotationReport
-  try {
-    report = await rotateVault(options)
-  } catch (error) {
-    const detail = { from: before, to: vault.keyId, reason: 'broken off; run svc vault rotate again' }
-    await mutations.refuse({ ...entry, outcome: 'failed', detail }).catch(() => undefined)
-    throw error
-  }
-  const { keyId, resealed, retired, kept } = report
-  if (keyId === before && !hadReplaced) return report
-  await mutations.run({
-    ...entry,
-    owner: 'kernel',
-    work: async (tx) => {
-      tx.audit({ detail: { from: before, to: keyId, resealed, retired: [...retired], kept: kept.length } })
-      return { status: 204 }
-    },
-  })
-  return report
 }
 
 /** The clock as a component: what it says, or why it is not believed and what to do. */
@@ -388,12 +338,6 @@ function clockHealth({ machineMs, serviceMs, doubt }: ReturnType<ClockJudge['vie
     `${doubt}. The service goes by ${timeText(serviceMs)}; nothing expires, is removed for its age or is renewed. ` +
     `Set the clock right, or when ${timeText(machineMs)} is right: svc clock confirm`
   return { ...about, status: 'degraded', detail }
-}
-
-/** How the work of a kernel begins. */
-interface BeginOptions {
-  /** Nothing was in the store before this start, so there is nothing to scan before tomorrow. */
-  readonly isStoreNew?: boolean
 }
 
 /** The running kernel: what the edge and the composition root may use. */
@@ -435,15 +379,18 @@ export interface Kernel {
   cursorSecret(): Uint8Array
   /** Connects the HTTP edge; call before loading plugins. */
   attach(edge: HttpEdge): void
-  /** Lets periodic work, health checks and the first integrity scan begin; call when the edge listens. */
-  begin(options?: BeginOptions): void
+  /**
+   * Lets periodic work, health checks and the first integrity scan begin; call when the edge listens. `isStoreNew`: nothing was in the
+   * store before this start, so there is nothing to scan before tomorrow.
+   */
+  begin(options?: { readonly isStoreNew?: boolean }): void
   /** Puts another configuration in force as far as that goes without a restart (SIGHUP). */
   reload(next: LoadedConfig): Promise<void>
   /**
    * Resolves when another state was put in the place of this one: end the service, `completeRestore`, start anew; or when the launcher is
    * to run another build: end the process.
    */
-  readonly replaced: PluginHost['replaced']
+  readonly replaced: Promise<Replaced>
   /**
    * Ends what plugins do in the world (a transmitter), before anything that an end of the service waits for. Call it first,
    * then close the edge, then `close`.

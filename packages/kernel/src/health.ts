@@ -180,7 +180,7 @@ export interface HealthPoller extends HealthBoard {
   close(): void
 }
 
-export interface HealthOptions {
+interface HealthOptions {
   readonly clock: Clock
   readonly timers: Timers
   readonly log: Log

@@ -22,18 +22,10 @@ const TEST_PREFIX = 'SVC_TEST_'
 
 /** The flat table of override variables, derived from the `x-env` keywords of a schema, in its order. */
 export function environmentTable(schema: JsonSchema): readonly EnvironmentRow[] {
-  return leavesOf(schema).flatMap(({ path, key, schema: leaf, env }) =>
+  return leavesOf(schema).flatMap(({ path, key, schema: { type }, env }) =>
     env === undefined
       ? []
-      : [
-          {
-            variable: env.name,
-            key,
-            path,
-            isInverted: env.invert === true,
-            type: String(leaf.type),
-          },
-        ],
+      : [{ variable: env.name, key, path, isInverted: env.invert === true, type: String(type) }],
   )
 }
 

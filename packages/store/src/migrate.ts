@@ -151,7 +151,7 @@ const ROWS_DONE = ':rows'
 const FORGET_ROWS_DONE = 'delete from kernel_migration where owner = :owner and id like :rows_done'
 
 /** What the migrations of one owner need. */
-export interface Migrating {
+interface Migrating {
   readonly writer: Writer
   readonly clock: Clock
   readonly log: Log

@@ -7,7 +7,7 @@ import { checkAnswered } from './wal-check.ts'
 import { createWriter, scopedDb } from './writer.ts'
 
 /** What a store needs. `url` is `sqlite:<path>` or `postgres://…`. */
-export interface StoreOptions {
+interface StoreOptions {
   readonly url: string
   readonly clock: Clock
   readonly log: Log

@@ -8,7 +8,7 @@ import type { StoreCopy } from './sqlite-program.ts'
 import { postgresError } from './store-error.ts'
 
 /** What takes the place of the tables of a PostgreSQL store. */
-export interface PostgresLoad {
+interface PostgresLoad {
   readonly url: string
   /** The SQLite file, as `Database.copyTo` makes it. */
   readonly file: string

@@ -91,7 +91,7 @@ export interface IntegrityProblem {
   readonly reason: string
 }
 
-export interface IntegrityReport {
+interface IntegrityReport {
   readonly ok: boolean
   readonly rows: number
   readonly problems: readonly IntegrityProblem[]
@@ -106,7 +106,7 @@ export interface ScanPosition {
 }
 
 /** How a scan goes about it. */
-export interface ScanOptions {
+interface ScanOptions {
   readonly pace: ScanPace
   /** Where one before has ended. */
   readonly from?: ScanPosition

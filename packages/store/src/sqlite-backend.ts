@@ -146,22 +146,14 @@ function tableAt(tokens: readonly SqlToken[], at: number): readonly [string | un
   return [token.text, isName(next) ? at + 1 : at]
 }
 
+/** What a store consists of beside the database itself, while it is open. */
+const PARTS: readonly string[] = ['', '-wal', '-shm']
+
 /**
  * The files of a SQLite store, held against the directory. An open file goes on when its name is taken away or given
  * to another; what is written to it then is gone with the process.
  */
-interface StorePlace {
-  /** What is wrong with the directory now, in words; undefined while it holds the files that are open. */
-  problem(): string | undefined
-  /** Whether the database itself, without what stands beside it, is the one that is open. */
-  holdsDatabase(): boolean
-}
-
-/** What a store consists of beside the database itself, while it is open. */
-const PARTS: readonly string[] = ['', '-wal', '-shm']
-
-/** Looks after the store file at `path`, which is open. */
-function storePlace(path: string): StorePlace {
+function storePlace(path: string) {
   const held = new Map<string, string>()
   const look = (part: string): string | undefined => {
     const stat = statSync(path + part, { throwIfNoEntry: false })
@@ -181,8 +173,10 @@ function storePlace(path: string): StorePlace {
   }
   problem()
   return {
+    /** What is wrong with the directory now, in words; undefined while it holds the files that are open. */
     problem,
-    holdsDatabase: () => look('') === undefined && held.has(''),
+    /** Whether the database itself, without what stands beside it, is the one that is open. */
+    holdsDatabase: (): boolean => look('') === undefined && held.has(''),
   }
 }
 
@@ -454,7 +448,7 @@ async function problemsOf(path: string, signal: AbortSignal, ways: OtherWays): P
 }
 
 /** As long as the database itself is there, what was answered is taken into it. What to do, in words. */
-function whatNow(write: SqliteConnection, path: string, place: StorePlace): string {
+function whatNow(write: SqliteConnection, path: string, place: ReturnType<typeof storePlace>): string {
   if (!place.holdsDatabase())
     return `no change is taken; stop the service, put ${path} back or restore a backup, and start it`
   // The next look does.

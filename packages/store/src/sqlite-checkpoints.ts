@@ -57,7 +57,7 @@ export interface CheckpointsOf {
  * as taken over. A change is durable with its commit, as it is without.
  */
 export function sqliteCheckpoints(of: CheckpointsOf): Checkpoints {
-  let thread: Thread | undefined
+  let thread: ReturnType<typeof startThread> | undefined
   let recentRows = 0
   let waitingRows = 0
   let isUseless = false
@@ -98,14 +98,7 @@ export function sqliteCheckpoints(of: CheckpointsOf): Checkpoints {
   }
 }
 
-interface Thread {
-  /** Begins a pass; false while one is under way. */
-  pass(): boolean
-  /** Resolves when it has ended by itself: amid a pass nobody can end it without taking the service with it. */
-  end(): Promise<void>
-}
-
-function startThread(path: string, onFailure: () => void): Thread {
+function startThread(path: string, onFailure: () => void) {
   const binding = createRequire(import.meta.url).resolve(SQLITE_PACKAGE)
   // 2 MiB, for a service that may never need a thread.
   const { Worker } = process.getBuiltinModule('node:worker_threads')
@@ -125,13 +118,15 @@ function startThread(path: string, onFailure: () => void): Thread {
   worker.on('error', onFailure)
   const exit = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   return {
-    pass: () => {
+    /** Begins a pass; false while one is under way. */
+    pass: (): boolean => {
       if (isBusy) return false
       isBusy = true
       worker.postMessage('pass')
       return true
     },
-    end: async () => {
+    /** Resolves when it has ended by itself: amid a pass nobody can end it without taking the service with it. */
+    end: async (): Promise<void> => {
       worker.ref()
       worker.postMessage('end')
       await exit

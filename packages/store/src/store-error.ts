@@ -1,7 +1,7 @@
 import { isServiceError, storeCorrupt, storeUnavailable, validationFailed } from '@steeple/contracts'
 
 /** What a broken constraint was about. */
-export type ConstraintKind = 'unique' | 'not_null' | 'foreign_key' | 'check' | 'other'
+type ConstraintKind = 'unique' | 'not_null' | 'foreign_key' | 'check' | 'other'
 
 /**
  * A statement that a constraint of its table refused. Prefer `on conflict … do nothing` and the count of rows: on

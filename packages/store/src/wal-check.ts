@@ -45,7 +45,7 @@ export function commitNote(path: string): CommitNote {
 }
 
 /** The number of the last commit that was answered; undefined where that is not known. */
-export function notedCommit(path: string): number | undefined {
+function notedCommit(path: string): number | undefined {
   try {
     const text = readFileSync(path + NOTE, 'latin1')
     const number = Number(text.slice(0, DIGITS))
@@ -57,7 +57,7 @@ export function notedCommit(path: string): number | undefined {
 }
 
 /** Removes the note: whatever the store holds then is what it holds. */
-export function forgetCommit(path: string): void {
+function forgetCommit(path: string): void {
   rmSync(path + NOTE, { force: true })
 }
 

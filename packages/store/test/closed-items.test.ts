@@ -1,6 +1,6 @@
 import { assert, fakeClock } from '@steeple/testkit'
 import { CLOSED, CLOSED_DDL, closedItems, closeItems } from '../src/closed-items.ts'
-import { onEachStore } from '../src/testing/each-store.ts'
+import { onEachStore } from '../src/testing.ts'
 
 onEachStore('store/closed-items', (test, store) => {
   test('tells what is closed until it is reopened or over', async () => {

@@ -3,7 +3,7 @@ import { assert, tempDir } from '@steeple/testkit'
 import type { openDatabase } from '../src/open.ts'
 import { loadPostgres } from '../src/postgres-copy.ts'
 import { openSqliteConnection } from '../src/sqlite-binding.ts'
-import { onEachStore, onPostgres } from '../src/testing/each-store.ts'
+import { onEachStore, onPostgres } from '../src/testing.ts'
 
 const DDL = [
   `create table toy_item (id text not null primary key, n bigint not null, label text default 'none', share double precision,

@@ -1,6 +1,6 @@
 import { defineTable, type Table } from '@steeple/contracts'
 import { assert } from '@steeple/testkit'
-import { failure, onEachStore } from '../src/testing/index.ts'
+import { failure, onEachStore } from '../src/testing.ts'
 
 interface Box {
   readonly id: string

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { assert, eventually, suite, tempDir } from '@steeple/testkit'
 import { openSqliteConnections, sqliteBackend } from '../src/sqlite-backend.ts'
-import { failure } from '../src/testing/index.ts'
+import { failure } from '../src/testing.ts'
 import { createWriter } from '../src/writer.ts'
 
 const limit = suite('store/job-limit')

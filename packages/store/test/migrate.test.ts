@@ -1,6 +1,6 @@
 import type { Tx } from '@steeple/contracts'
 import { assert } from '@steeple/testkit'
-import { failure, onEachStore, opened, TOY_MIGRATIONS } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY_MIGRATIONS } from '../src/testing.ts'
 
 const SECOND = {
   id: '0002_more',

@@ -5,7 +5,7 @@ import type { Database } from '../src/database.ts'
 import { openDatabase } from '../src/open.ts'
 import { OtherWays, withoutIndexes } from '../src/sqlite-backend.ts'
 import { openSqliteConnection } from '../src/sqlite-binding.ts'
-import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing.ts'
 
 const ways = suite('store/other-ways')
 const quiet = (): void => undefined

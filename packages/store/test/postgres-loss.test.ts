@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { assert, eventually, listen, stretched } from '@steeple/testkit'
 import { openDatabase } from '../src/open.ts'
-import { failure, onPostgres, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, onPostgres, TOY, TOY_MIGRATIONS, toy } from '../src/testing.ts'
 
 /** A simple query of PostgreSQL's protocol, version 3: Q, its length, the text. */
 const COMMIT = Buffer.from('Q\0\0\0\x0bcommit\0', 'latin1')

@@ -1,7 +1,7 @@
 import { defineTable, type Migration, type Table } from '@steeple/contracts'
 import { assert } from '@steeple/testkit'
 import { scanIntegrity } from '../src/scan-memory.ts'
-import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, type ToyRow, toy } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, type ToyRow, toy } from '../src/testing.ts'
 import { coloured, migrations as nextVersion } from './row-step.ts'
 
 /** Each version of the plugin has a table object of its own. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { openDatabase } from '../src/open.ts'
-import { TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { TOY, TOY_MIGRATIONS, toy } from '../src/testing.ts'
 import { COLOURED } from './row-step.ts'
 
 const kill = suite('store/row step, killed')

@@ -1,5 +1,5 @@
 import { defineTable, type Migration, rowStep, type Table } from '@steeple/contracts'
-import { TOY, TOY_MIGRATIONS, type ToyRow } from '../src/testing/index.ts'
+import { TOY, TOY_MIGRATIONS, type ToyRow } from '../src/testing.ts'
 
 /** A row of the toy plugin's next version. */
 export interface ColouredRow extends ToyRow {

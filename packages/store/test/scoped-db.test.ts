@@ -1,5 +1,5 @@
 import { assert } from '@steeple/testkit'
-import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, toy } from '../src/testing.ts'
 
 onEachStore('store/scoped-db', (test, store) => {
   const onDb = opened(test, store)

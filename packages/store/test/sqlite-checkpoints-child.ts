@@ -1,5 +1,5 @@
 import { openDatabase } from '../src/open.ts'
-import { TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { TOY, TOY_MIGRATIONS, toy } from '../src/testing.ts'
 
 /** Adds rows in large commits and says after each how many it has added, until it is killed. */
 const [, , url = ''] = process.argv

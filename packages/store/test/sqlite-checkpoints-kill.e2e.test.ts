@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { assert, rounds, suite, tempDir, testSeed } from '@steeple/testkit'
 import { openDatabase } from '../src/open.ts'
-import { TOY } from '../src/testing/index.ts'
+import { TOY } from '../src/testing.ts'
 
 const kill = suite('store/sqlite-checkpoints, killed')
 

@@ -7,7 +7,7 @@ import { scanIntegrity } from '../src/scan-memory.ts'
 import { openSqliteConnections, sqliteBackend } from '../src/sqlite-backend.ts'
 import { openSqliteConnection, sqliteFileProblems } from '../src/sqlite-binding.ts'
 import { isOtherSchema } from '../src/store-error.ts'
-import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing.ts'
 
 const file = suite('store/sqlite-file')
 const lines: string[] = []

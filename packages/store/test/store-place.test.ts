@@ -5,7 +5,7 @@ import { assert, fakeClock, rounds, suite, tempDir } from '@steeple/testkit'
 import type { Database } from '../src/database.ts'
 import { openDatabase } from '../src/open.ts'
 import { openSqliteConnection } from '../src/sqlite-binding.ts'
-import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, TOY, TOY_MIGRATIONS, toy } from '../src/testing.ts'
 import { acceptLoss, commitAfter, commitsMissing } from '../src/wal-check.ts'
 
 const place = suite('store/place')

@@ -1,5 +1,5 @@
 import { assert } from '@steeple/testkit'
-import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, toy } from '../src/testing.ts'
 
 const TABLE =
   'create table val_row (id text not null primary key, small integer, big bigint, real double precision, blob bytea)'

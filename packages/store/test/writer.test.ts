@@ -1,6 +1,6 @@
 import { assert } from '@steeple/testkit'
 import { brokenConstraint } from '../src/store-error.ts'
-import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, toy } from '../src/testing/index.ts'
+import { failure, onEachStore, opened, TOY, TOY_MIGRATIONS, toy } from '../src/testing.ts'
 
 const COUNT = 'select count(*) as count from toy_item'
 /** Longer than work may go on in one turn of the event loop, ms. */

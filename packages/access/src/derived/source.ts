@@ -11,7 +11,7 @@ import { split } from './parent.ts'
 const MOST_GENERATIONS = 8
 
 /** What sources are looked up with. */
-export interface SourceParts {
+interface SourceParts {
   readonly reader: Reader
   readonly nowMs: number
   /** Tells the environment's token from another one: what was derived from one that was exchanged has ended. */

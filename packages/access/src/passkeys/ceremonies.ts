@@ -15,13 +15,13 @@ const ALGORITHMS = [-8, -7, -257]
 const SERVICE_NAME = 'Steeple'
 
 /** Whose passkey it is to be. */
-export interface Owner {
+interface Owner {
   readonly id: string
   readonly name: string
 }
 
 /** The public part of a passkey that was made. */
-export type MadePasskey = Pick<PasskeyRow, 'id' | 'public_key' | 'counter' | 'transports'>
+type MadePasskey = Pick<PasskeyRow, 'id' | 'public_key' | 'counter' | 'transports'>
 
 /**
  * What `navigator.credentials.create` takes, as JSON: a passkey that the browser can find by itself and that asks who is
@@ -122,7 +122,7 @@ async function refuseAttestation(response: RegistrationResponseJSON): Promise<vo
  * What the count says is the caller's to judge: the library would look at it before the signature, and a stranger could
  * have a passkey taken for a copy.
  */
-export async function signedCount(
+async function signedCount(
   response: AuthenticationResponseJSON,
   challenge: string,
   party: RelyingParty,
@@ -191,7 +191,7 @@ export type Assertion =
   | { readonly kind: 'good'; readonly passkey: PasskeyRow; readonly use: (tx: Tx) => Promise<boolean> }
 
 /** What a response is judged by. */
-export interface LoginParts {
+interface LoginParts {
   readonly reader: Reader
   readonly clock: Clock
   readonly challenges: Challenges

@@ -52,7 +52,7 @@ export async function login(people: People, request: Request<unknown, unknown, L
 }
 
 /** What is known of a try to log in. */
-export interface Judgement {
+interface Judgement {
   /** Undefined unless password and code are right. */
   readonly proof: FactorProof | undefined
   /** The password's hash at the present cost, where the stored one has another. */

@@ -21,16 +21,16 @@ import { NEW_PASSWORD_SCHEMA, RECOVERY_CODES_SCHEMA } from './user-record.ts'
 import { USERS, type UserRow } from './user-store.ts'
 
 /** What a person gives once more before their own ways in are changed. */
-export type OwnProofBody = Pick<LoginBody, 'password' | 'code'>
+type OwnProofBody = Pick<LoginBody, 'password' | 'code'>
 
 /** The properties of `OwnProofBody` in the schema of a body. */
-export const OWN_PROOF = {
+const OWN_PROOF = {
   password: { type: 'string', minLength: 1, maxLength: 256 },
   code: { type: 'string', minLength: 6, maxLength: 32 },
 } as const
 
 /** A person who has proven to be who is logged in. */
-export interface OwnProof {
+interface OwnProof {
   readonly user: UserRow
   readonly network: string
   /** Uses the proof up, in the transaction of the change. Throws `login_failed` when it was used meanwhile; gives the user as stored. */
@@ -57,7 +57,7 @@ async function personOf(
  * Judges password and code of who is logged in as a login does, and counts failures as its. Throws `person_needed`,
  * `login_failed` and `rate_limited`.
  */
-export async function proveOwner(
+async function proveOwner(
   people: People,
   request: Request<unknown, unknown, OwnProofBody>,
 ): Promise<OwnProof> {

@@ -13,7 +13,7 @@ export interface ScryptCost {
  * 32 MiB and about a third of a second of one core: as much work as N = 2^17, p = 1 with a quarter of the memory, which a
  * small box has to spare. OWASP Password Storage Cheat Sheet, scrypt.
  */
-export const SCRYPT_COST: ScryptCost = { n: 32_768, r: 8, p: 3 }
+const SCRYPT_COST: ScryptCost = { n: 32_768, r: 8, p: 3 }
 
 const SALT_BYTES = 16
 const HASH_BYTES = 32
@@ -27,7 +27,7 @@ interface Parsed {
 }
 
 /** Whether a password is right, and whether its hash is of another cost than new ones. */
-export interface PasswordVerdict {
+interface PasswordVerdict {
   readonly isRight: boolean
   readonly isOutdated: boolean
 }
@@ -120,7 +120,7 @@ export interface PasswordGate {
 }
 
 /** Bounds of the gate. */
-export interface GateLimits {
+interface GateLimits {
   /** At work at a time: the thread pool has four threads, and the disk needs some. */
   readonly most: number
   /** Strangers who wait at a time, and likewise known ones. */

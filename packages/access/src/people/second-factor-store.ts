@@ -1,7 +1,7 @@
 import { defineTable, type Reader, type Table, type TableSpec, type Tx } from '@steeple/contracts'
 
 /** The shared secret of a user's authenticator. */
-export interface TotpRow {
+interface TotpRow {
   readonly user_id: string
   /** The secret's octets, sealed with the vault; the AAD is `access_totp/<user_id>`. */
   readonly secret: Uint8Array
@@ -11,7 +11,7 @@ export interface TotpRow {
 }
 
 /** One recovery code of a user: its hash alone. */
-export interface RecoveryRow {
+interface RecoveryRow {
   readonly user_id: string
   readonly code_sha256: string
   /** `CLOSED`: by a restore, after which it counts as used until it is reopened. */

@@ -25,14 +25,14 @@ interface FactorShown {
 }
 
 /** Recovery codes that are drawn and not stored yet. */
-export interface NewRecoveryCodes {
+interface NewRecoveryCodes {
   readonly codes: readonly string[]
   /** Puts them, as hashes, in place of all that the user had. */
   store(tx: Tx): Promise<void>
 }
 
 /** A second factor that is drawn and not stored yet. */
-export interface NewFactor {
+interface NewFactor {
   readonly shown: FactorShown
   store(tx: Tx, nowMs: number): Promise<void>
 }

@@ -40,7 +40,7 @@ export const SESSIONS: Table<SessionRow> = defineTable(
 )
 
 /** Which sessions are asked for: those that are alive, of one user or of all. */
-export interface SessionFilter {
+interface SessionFilter {
   readonly userId?: string | undefined
   readonly nowMs: number
   /** A session that was last used before is over. */

@@ -44,7 +44,7 @@ export interface Sessions {
   readonly farewell: string
 }
 
-export interface SessionParts {
+interface SessionParts {
   readonly context: Pick<Context, 'db' | 'clock' | 'settings' | 'mutate' | 'log'>
   readonly jwts: Jwts
   readonly refreshTokens: RefreshTokens
@@ -188,7 +188,7 @@ const PATH = '/v1/auth'
  *
  * No script reads it, no page of another site sends it, and over TLS it goes nowhere else.
  */
-export function refreshCookie(token: string, livesMs: number, isSecure: boolean): string {
+function refreshCookie(token: string, livesMs: number, isSecure: boolean): string {
   const age = Math.max(0, Math.floor(livesMs / 1_000))
   const parts = [`${NAME}=${token}`, `Path=${PATH}`, 'HttpOnly', 'SameSite=Strict', `Max-Age=${age}`]
   return [...parts, ...(isSecure ? ['Secure'] : [])].join('; ')
@@ -215,7 +215,7 @@ interface RefreshClaim {
  * Nothing of them is stored. A token of an earlier exchange is told from a forgery by its HMAC alone, however old it
  * is: only who once had it can end the session with it.
  */
-export interface RefreshTokens {
+interface RefreshTokens {
   make(claim: RefreshClaim): string
   /** Undefined for what was never made here. */
   read(token: string): RefreshClaim | undefined

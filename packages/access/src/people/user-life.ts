@@ -18,7 +18,7 @@ export const userExists: ErrorFactory = defineError(
   'there is a user %s already; take another name',
 )
 
-export interface UserWish {
+interface UserWish {
   readonly name: string
   readonly roles: readonly Role[]
   /** One is drawn when it is absent. */
@@ -28,7 +28,7 @@ export interface UserWish {
 }
 
 /** A user who is drawn and not stored yet. */
-export interface NewUser {
+interface NewUser {
   readonly id: string
   /** For the authenticator. */
   readonly totpUri: string
@@ -36,7 +36,7 @@ export interface NewUser {
   store(tx: Tx): Promise<object>
 }
 
-export type CredentialParts = Pick<People, 'vault' | 'gate' | 'identity'> & {
+type CredentialParts = Pick<People, 'vault' | 'gate' | 'identity'> & {
   readonly context: Pick<Context, 'clock'>
 }
 
@@ -97,7 +97,7 @@ async function drawCredentials(people: CredentialParts, userId: string, name: st
  * Ends every way in that a user has, every session, and what lets others in by their word (links, invitations, bootstrap
  * tokens); the user stays, and so do tokens for programs.
  */
-export async function endCredentials(tx: Tx, userId: string, nowMs: number): Promise<void> {
+async function endCredentials(tx: Tx, userId: string, nowMs: number): Promise<void> {
   await removePasskeysOf(tx, userId)
   await endCertificatesOf(tx, userId, nowMs)
   await endSessionsOf(tx, userId, nowMs)

@@ -26,7 +26,7 @@ export interface AuditBeginning {
 }
 
 /** What a beginning needs. `auditKey` is the one that the mutations use. */
-export interface BeginningOptions {
+interface BeginningOptions {
   readonly auditKey: KeyObject
   readonly anchor: AuditAnchor
   readonly clock: Clock

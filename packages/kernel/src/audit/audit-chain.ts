@@ -184,8 +184,7 @@ function hasOwnForm(value: object): value is { toJSON(): unknown } {
  * U+FFFD. What a hash covers must come back unchanged.
  */
 export function storableText(text: string): string {
-  const wellFormed = text.isWellFormed() ? text : text.toWellFormed()
-  return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', '\uFFFD') : wellFormed
+  return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }
 
 /** The newest entry, kept beside the trail so that a cut tail is seen. */
@@ -208,14 +207,15 @@ export interface AuditSeal {
   checkpoint(checkpoint: AuditCheckpoint): string
 }
 
-const KEY_BYTES = 32
+/** Of `auditKey`, for one use (HKDF-SHA-256). */
+export function derivedKey(auditKey: KeyObject, use: 'head' | 'checkpoint' | 'anchor'): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', auditKey, '', `svc audit ${use}`, 32)))
+}
 
-/** The seal under keys derived (HKDF-SHA-256) from `auditKey`, which must stay the same over the life of the trail. */
+/** The seal under keys derived from `auditKey`, which must stay the same over the life of the trail. */
 export function auditSeal(auditKey: KeyObject): AuditSeal {
-  const derived = (use: string): KeyObject =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', auditKey, '', `svc audit ${use}`, KEY_BYTES)))
-  const headKey = derived('head')
-  const checkpointKey = derived('checkpoint')
+  const headKey = derivedKey(auditKey, 'head')
+  const checkpointKey = derivedKey(auditKey, 'checkpoint')
   return {
     head: ({ seq, hash }) =>
       createHmac('sha256', headKey).update(`{"hash":"${hash}","seq":${seq}}`).digest('hex'),
@@ -245,7 +245,7 @@ interface NewAuditEntry {
 }
 
 /** The only way into the audit trail. */
-export interface AuditChain {
+interface AuditChain {
   /** Appends in the caller's transaction. Throws `store_corrupt` when the head record is damaged or gone. */
   append(tx: WriterTx, entry: NewAuditEntry): Promise<void>
 }

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type AuditEntry,
@@ -27,6 +27,7 @@ import {
   auditSeal,
   auditShortfall,
   canonicalJson,
+  derivedKey,
   GENESIS_HASH,
   isSameSignature,
   readAuditHead,
@@ -52,11 +53,10 @@ export interface AuditAnchor {
 }
 
 const FILE = 'audit.anchor'
-const KEY_BYTES = 32
 
 /** The anchor in `audit.anchor` (mode 0600) of a keys directory, sealed under a key derived from `auditKey`. */
 export function auditAnchor(directory: string, auditKey: KeyObject): AuditAnchor {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', auditKey, '', 'svc audit anchor', KEY_BYTES)))
+  const key = derivedKey(auditKey, 'anchor')
   const sign = (beganAtMs: readonly number[]): string =>
     createHmac('sha256', key)
       .update(canonicalJson({ began_at_ms: [...beganAtMs] }))
@@ -162,48 +162,33 @@ function misfit(row: AuditRow, last: AuditHead): string | undefined {
 
 /** Checks checkpoint, chain and head; what is around them is `checkAudit`'s. New entries may be appended meanwhile; nothing may be pruned. */
 async function verifyAudit(reader: Reader, seal: AuditSeal, pace: ScanPace = AT_ONCE): Promise<AuditVerdict> {
+  let checked = 0
+  const failed = (firstBroken: number, reason: string): AuditVerdict => ({
+    ...{ ok: false, checked, firstBroken, reason },
+  })
   const newest = await newestCheckpoint(reader)
-  if (newest !== undefined && !isSameSignature(seal.checkpoint(newest.checkpoint), newest.mac))
-    return failed(
-      0,
-      newest.checkpoint.seq,
-      `the checkpoint at ${newest.checkpoint.seq} is not signed by this node`,
-    )
-  const headBefore = await headOrReason(reader, seal)
-  if (typeof headBefore === 'string') return { ok: false, checked: 0, reason: headBefore }
-  const start = newest?.checkpoint ?? { seq: 0, hash: GENESIS_HASH }
-  let atHead = start.seq === headBefore.seq ? start.hash : undefined
-  const walk = await walkAudit(
-    reader,
-    { seq: start.seq, hash: start.hash },
-    Number.MAX_SAFE_INTEGER,
-    (row) => {
-      if (row.seq === headBefore.seq) atHead = row.hash
-    },
-    pace,
-  )
-  if (walk.broken !== undefined) return failed(walk.checked, walk.broken.seq, walk.broken.reason)
-  if (walk.last.seq < headBefore.seq)
-    return failed(
-      walk.checked,
-      walk.last.seq + 1,
-      `the entries from ${walk.last.seq + 1} to ${headBefore.seq} are gone`,
-    )
-  if (atHead !== headBefore.hash)
-    return failed(
-      walk.checked,
-      headBefore.seq,
-      `entry ${headBefore.seq} is not the one that the head record names`,
-    )
+  if (newest !== undefined && !isSameSignature(seal.checkpoint(newest.checkpoint), newest.mac)) {
+    const { seq } = newest.checkpoint
+    return failed(seq, `the checkpoint at ${seq} is not signed by this node`)
+  }
+  const head = await headOrReason(reader, seal)
+  if (typeof head === 'string') return { ok: false, checked, reason: head }
+  const { seq, hash } = newest?.checkpoint ?? { seq: 0, hash: GENESIS_HASH }
+  let atHead = seq === head.seq ? hash : undefined
+  const see = (row: AuditRow): void => {
+    if (row.seq === head.seq) atHead = row.hash
+  }
+  const walk = await walkAudit(reader, { seq, hash }, Number.MAX_SAFE_INTEGER, see, pace)
+  checked = walk.checked
+  const last = walk.last.seq
+  if (walk.broken !== undefined) return failed(walk.broken.seq, walk.broken.reason)
+  if (last < head.seq) return failed(last + 1, `the entries from ${last + 1} to ${head.seq} are gone`)
+  if (atHead !== head.hash)
+    return failed(head.seq, `entry ${head.seq} is not the one that the head record names`)
   const headAfter = await headOrReason(reader, seal)
-  if (typeof headAfter === 'string') return { ok: false, checked: walk.checked, reason: headAfter }
-  if (walk.last.seq > headAfter.seq)
-    return failed(
-      walk.checked,
-      headAfter.seq + 1,
-      `entry ${headAfter.seq + 1} was not written by this service`,
-    )
-  return { ok: true, checked: walk.checked }
+  if (typeof headAfter === 'string') return { ok: false, checked, reason: headAfter }
+  if (last <= headAfter.seq) return { ok: true, checked }
+  return failed(headAfter.seq + 1, `entry ${headAfter.seq + 1} was not written by this service`)
 }
 
 /** The head, or what is wrong with it. */
@@ -219,12 +204,8 @@ async function headOrReason(reader: Reader, seal: AuditSeal): Promise<AuditHead 
   }
 }
 
-function failed(checked: number, firstBroken: number, reason: string): AuditVerdict {
-  return { ok: false, checked, firstBroken, reason }
-}
-
 /** What the audit trail needs. `auditKey` is the one that the mutations use. */
-export interface AuditTrailOptions {
+interface AuditTrailOptions {
   readonly db: Database
   readonly clock: Clock
   readonly auditKey: KeyObject
@@ -275,8 +256,8 @@ export function createAuditTrail({ db, clock, auditKey, anchor }: AuditTrailOpti
   // Verify and prune of this instance wait for each other: a prune takes away what a verify is about to read.
   const alone = createTurns()
   return {
-    list: (filter, limit, beforeSeq) => listAudit(db, filter, limit, beforeSeq),
-    listAfter: (filter, limit, afterSeq) => listAuditAfter(db, filter, limit, afterSeq),
+    list: (filter, limit, beforeSeq) => listAudit(db, filter, limit, { order: 'desc', from: beforeSeq }),
+    listAfter: (filter, limit, afterSeq) => listAudit(db, filter, limit, { order: 'asc', from: afterSeq }),
     head: async () => {
       const head = await readAuditHead(db, seal)
       return { ...head, seal: seal.head(head) }
@@ -291,46 +272,31 @@ export function createAuditTrail({ db, clock, auditKey, anchor }: AuditTrailOpti
   }
 }
 
+/** Entries in that order, behind `from`. */
 async function listAudit(
   db: Database,
   filter: AuditFilter,
   limit: number,
-  beforeSeq: number | undefined,
+  { order, from }: { readonly order: 'asc' | 'desc'; readonly from: number | undefined },
 ): Promise<readonly AuditEntry[]> {
   const { sql, params } = conditionsOf(filter)
-  const select = `select ${AUDIT_COLUMNS} from kernel_audit where seq < :before and seq >= :floor${sql} order by seq desc limit :limit`
-  const first = (await db.get<{ seq: number }>(FIRST_SEQ))?.seq ?? 0
-  const last = (await db.get<{ seq: number }>(LAST_SEQ))?.seq ?? 0
-  let before = Math.min(beforeSeq ?? last + 1, last + 1)
+  const select = `select ${AUDIT_COLUMNS} from kernel_audit where seq between :low and :high${sql}
+    order by seq ${order} limit :limit`
+  const isUp = order === 'asc'
+  let low = (await db.get<{ seq: number }>(FIRST_SEQ))?.seq ?? 0
+  let high = (await db.get<{ seq: number }>(LAST_SEQ))?.seq ?? 0
+  if (isUp) low = Math.max(low, (from ?? 0) + 1)
+  else high = Math.min(high, (from ?? high + 1) - 1)
   const entries: AuditEntry[] = []
-  while (before > first && entries.length < limit) {
-    const floor = Math.max(first, before - WINDOW_ENTRIES)
-    const rows = await db.all<AuditRow>(select, { ...params, before, floor, limit: limit - entries.length })
+  while (low <= high && entries.length < limit) {
+    const window = isUp
+      ? { low, high: Math.min(high, low + WINDOW_ENTRIES - 1) }
+      : { low: Math.max(low, high - WINDOW_ENTRIES + 1), high }
+    const rows = await db.all<AuditRow>(select, { ...params, ...window, limit: limit - entries.length })
     entries.push(...rows.map(auditEntry))
-    before = floor
-    if (before > first && entries.length < limit) await nextTurn()
-  }
-  return entries
-}
-
-async function listAuditAfter(
-  db: Database,
-  filter: AuditFilter,
-  limit: number,
-  afterSeq: number,
-): Promise<readonly AuditEntry[]> {
-  const { sql, params } = conditionsOf(filter)
-  const select = `select ${AUDIT_COLUMNS} from kernel_audit where seq > :after and seq <= :ceiling${sql} order by seq limit :limit`
-  const first = (await db.get<{ seq: number }>(FIRST_SEQ))?.seq ?? 0
-  const last = (await db.get<{ seq: number }>(LAST_SEQ))?.seq ?? 0
-  let after = Math.max(afterSeq, first - 1)
-  const entries: AuditEntry[] = []
-  while (after < last && entries.length < limit) {
-    const ceiling = after + WINDOW_ENTRIES
-    const rows = await db.all<AuditRow>(select, { ...params, after, ceiling, limit: limit - entries.length })
-    entries.push(...rows.map(auditEntry))
-    after = ceiling
-    if (after < last && entries.length < limit) await nextTurn()
+    if (isUp) low = window.high + 1
+    else high = window.low - 1
+    if (low <= high && entries.length < limit) await nextTurn()
   }
   return entries
 }

@@ -2,20 +2,9 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { promisify } from 'node:util'
-import {
-  type ClockJudge,
-  defineTable,
-  type Log,
-  type MutationTx,
-  type Principal,
-  type Reader,
-  type Reply,
-  systemPrincipal,
-  type Table,
-  type TableSpec,
-  type Tx,
-} from '@steeple/contracts'
+import { type ClockJudge, defineTable, type Log, systemPrincipal, type Table } from '@steeple/contracts'
 import type { Database } from '@steeple/store'
+import type { Mutations } from '../mutation/mutations.ts'
 import {
   type Doubt,
   doubtText,
@@ -81,41 +70,17 @@ interface ClockRow {
 const CLOCK_TABLE = 'kernel_clock'
 export const CLOCK_DDL: string = `create table ${CLOCK_TABLE} (node_id text not null primary key, at_ms bigint not null,
     boot_id text, up_ms bigint not null, step_at_ms bigint, step_by_ms bigint, row_sum bigint not null)`
-const CLOCK: Table<ClockRow> = defineTable(
+/** One that fails its checksum is as good as none: the next write replaces it. */
+export const CLOCK: Table<ClockRow> = defineTable(
   CLOCK_TABLE,
   ['node_id', 'at_ms', 'boot_id', 'up_ms', 'step_at_ms', 'step_by_ms'],
   ['node_id'],
 )
-/** Its columns, for the integrity scan. */
-export const CLOCK_SPEC: TableSpec = CLOCK
 
 const NEWEST_ENTRY = 'select at_ms from kernel_audit order by seq desc limit 1'
 
-/** The row of a node. One that fails its checksum is as good as none: the next write replaces it. */
-async function readClockRow(reader: Reader, nodeId: string): Promise<ClockRow | undefined> {
-  return await CLOCK.find(reader, { node_id: nodeId })
-}
-
-/** Puts the row of its node in place. */
-async function writeClockRow(tx: Tx, row: ClockRow): Promise<void> {
-  await CLOCK.put(tx, row)
-}
-
-/** When the newest entry of the audit trail was written. */
-async function newestEntryMs(reader: Reader): Promise<number | undefined> {
-  return (await reader.get<{ readonly at_ms: number }>(NEWEST_ENTRY))?.at_ms
-}
-
-/** Where it is written down that the clock came into doubt and out of it: the mutation path. */
-interface ClockAudit {
-  run(mutation: {
-    readonly principal: Principal
-    readonly action: string
-    readonly target: string
-    readonly owner: string
-    work(tx: MutationTx): Promise<Reply>
-  }): Promise<unknown>
-}
+/** Where it is written down that the clock came into doubt and out of it. */
+type ClockAudit = Pick<Mutations, 'run'>
 
 /** A time before which the machine's clock cannot be right, and what it is the time of. */
 export interface Earliest {
@@ -165,13 +130,13 @@ export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
     const step = clock.lastStep()
     const row: ClockRow = {
       node_id: nodeId,
-      at_ms: clock.nowMs(),
+      at_ms: Math.round(clock.nowMs()),
       boot_id: machine.bootId ?? null,
       up_ms: Math.round(machine.upMs()),
-      step_at_ms: step?.atMs ?? null,
-      step_by_ms: step?.byMs ?? null,
+      step_at_ms: step === undefined ? null : Math.round(step.atMs),
+      step_by_ms: step === undefined ? null : Math.round(step.byMs),
     }
-    await db.transact((tx) => writeClockRow(tx, rounded(row)))
+    await db.transact((tx) => CLOCK.put(tx, row))
   }
   const believe = (why: string): void => {
     const { byMs } = clock.believe()
@@ -190,13 +155,14 @@ export function createClockKeeper(options: ClockKeeperOptions): ClockKeeper {
 
   return {
     atStart: async () => {
-      const row = await readClockRow(db, nodeId).catch((error: unknown) => {
+      const row = await CLOCK.find(db, { node_id: nodeId }).catch((error: unknown) => {
         log.warn({ err: error }, 'the time of the last commit is not known')
         return undefined
       })
       if (row !== undefined && row.step_at_ms !== null && row.step_by_ms !== null)
         clock.recallStep({ atMs: row.step_at_ms, byMs: row.step_by_ms })
-      const lastMs = row?.at_ms ?? (await newestEntryMs(db).catch(() => undefined))
+      const newest = row ?? (await db.get<Pick<ClockRow, 'at_ms'>>(NEWEST_ENTRY).catch(() => undefined))
+      const lastMs = newest?.at_ms
       const bounds = lastMs === undefined ? earliest : [...earliest, { ms: lastMs, of: 'the last commit' }]
       const latest = bounds.toSorted((a, b) => b.ms - a.ms)[0]
       const aheadMs = row === undefined ? Number.POSITIVE_INFINITY : START_TOLERANCE_MS
@@ -270,14 +236,4 @@ function expectationOf(row: ClockRow, machine: Machine): Parameters<JudgedClock[
   const isSameBoot = row.boot_id !== null && row.boot_id === machine.bootId && upMs >= row.up_ms - 1_000
   if (isSameBoot) return { expectedMs: row.at_ms + upMs - row.up_ms, aheadMs: TOLERANCE_MS, from }
   return { expectedMs: row.at_ms, aheadMs: START_TOLERANCE_MS, from }
-}
-
-function rounded(row: ClockRow): ClockRow {
-  const whole = (ms: number | null): number | null => (ms === null ? null : Math.round(ms))
-  return {
-    ...row,
-    at_ms: Math.round(row.at_ms),
-    step_at_ms: whole(row.step_at_ms),
-    step_by_ms: whole(row.step_by_ms),
-  }
 }

@@ -15,15 +15,15 @@ import type { Section } from '@steeple/settings'
 import { type Database, openDatabase } from '@steeple/store'
 import semver from 'semver'
 import { auditAnchor, createAuditTrail } from '../audit/audit-trail.ts'
-import { createMutations, type MutationOptions } from '../mutation/create-mutations.ts'
-import { KERNEL_TABLES } from '../mutation/idempotency.ts'
+import { offlineMutations } from '../mutation/create-mutations.ts'
+import { KERNEL_TABLES } from '../mutation/kernel-tables.ts'
 import type { Mutations } from '../mutation/mutations.ts'
+import { type PluginSources, scanSources } from '../plugin-packages/catalogue.ts'
 import { createKeptStates } from '../plugin-packages/kept-states.ts'
 import { createLoader, hostContracts } from '../plugin-packages/loader.ts'
-import { createManifestReader, type FoundPlugin } from '../plugin-packages/manifest.ts'
-import type { SignaturePolicy } from '../plugin-packages/signature.ts'
-import { type PluginSources, scanSources } from '../plugin-packages/sources.ts'
-import { contractsProblem, leftOutBecause } from '../plugins/checks.ts'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
+import type { SignaturePolicy } from '../plugin-packages/trust.ts'
+import { contractsProblem, leftOutBecause } from '../plugins/moves.ts'
 import { fileOf, lockPlace, storeUrlOf } from './data-dir-lock.ts'
 
 /** What `openOffline` opens. */
@@ -70,7 +70,7 @@ export async function openOffline(options: OfflineOptions): Promise<OfflineStore
     return {
       db,
       vault,
-      mutations: () => commandMutations({ db, vault, clock, auditKey }),
+      mutations: () => offlineMutations({ db, vault, clock, auditKey }),
       audit: createAuditTrail({ db, clock, auditKey, anchor }),
       close: async () => {
         await db.close()
@@ -81,12 +81,6 @@ export async function openOffline(options: OfflineOptions): Promise<OfflineStore
     lock?.release()
     throw error
   }
-}
-
-/** Nobody waits for what a command changes: there is no service. */
-function commandMutations(parts: Pick<MutationOptions, 'db' | 'vault' | 'clock' | 'auditKey'>): Mutations {
-  const nobody = (): void => undefined
-  return createMutations({ ...parts, limits: () => ({}), onDirty: nobody, onEvents: nobody })
 }
 
 /** A plugin in the version that the service would run here. */
@@ -108,7 +102,7 @@ export async function pluginsHere(
 ): Promise<readonly PluginHere[]> {
   const { contractsUrl, contractsVersion } = hostContracts()
   const policy = (): SignaturePolicy => settings.plugins
-  const { found } = await scanSources(createManifestReader(), { ...sources, policy })
+  const { found } = await scanSources({ ...sources, policy })
   const kept = createKeptStates(sources.pluginsDir, undefined)
   const loader = createLoader(contractsUrl)
   const usable = found
@@ -140,7 +134,7 @@ const KINDS: readonly PluginKind[] = ['hss', 'core', 'ran', 'collector', 'featur
  * set up. Tables of one that cannot be imported are left out.
  */
 export async function offlineTables(sources: PluginSources): Promise<readonly TableSpec[]> {
-  const { found } = await scanSources(createManifestReader(), sources)
+  const { found } = await scanSources(sources)
   const loader = createLoader(hostContracts().contractsUrl)
   try {
     const loaded = await Promise.allSettled(found.map((plugin) => loader.load(plugin)))

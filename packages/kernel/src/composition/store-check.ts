@@ -10,7 +10,7 @@ import {
 import type { PacedAuditTrail } from '../audit/audit-trail.ts'
 import type { KernelMetrics } from '../telemetry/metrics.ts'
 
-export interface StoreCheckOptions {
+interface StoreCheckOptions {
   readonly db: Database
   readonly audit: PacedAuditTrail
   readonly memory: ScanMemory
@@ -81,15 +81,8 @@ export function createStoreCheck(options: StoreCheckOptions): StoreCheck {
   }
 }
 
-interface Remember {
-  /** Undefined when something was found: that begins anew, so that a restart finds it again. */
-  note(position: ScanPosition | undefined): void
-  /** Writes down what was noted last. */
-  flush(): void
-}
-
-/** Writes down a position now and then. */
-function createRemember(memory: ScanMemory, rows: () => number | undefined): Remember {
+/** Writes down now and then where the check is; undefined once something was found, so that a restart finds it again. */
+function createRemember(memory: ScanMemory, rows: () => number | undefined) {
   let writtenMs = performance.now()
   let noted: { readonly position: ScanPosition | undefined } | undefined
   const flush = (): void => {
@@ -104,7 +97,7 @@ function createRemember(memory: ScanMemory, rows: () => number | undefined): Rem
     })
   }
   return {
-    note: (position) => {
+    note: (position: ScanPosition | undefined): void => {
       noted = { position }
       if (performance.now() - writtenMs >= REMEMBER_MS) flush()
     },

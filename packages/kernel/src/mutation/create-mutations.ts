@@ -14,14 +14,7 @@ import {
   type TraceParent,
   type Vault,
 } from '@steeple/contracts'
-import {
-  type CommitGroup,
-  type Database,
-  limitedTx,
-  type SqlGuard,
-  sqlGuard,
-  type WriterTx,
-} from '@steeple/store'
+import { type Database, limitedTx, type SqlGuard, sqlGuard, type WriterTx } from '@steeple/store'
 import { createAuditChain } from '../audit/audit-chain.ts'
 import { agoMs, type WindowClock } from '../clock/deadline.ts'
 import type { SharedStore } from '../reconcile/cluster.ts'
@@ -36,7 +29,7 @@ interface RateRow {
   readonly used: number
 }
 
-const RATE: Table<RateRow> = defineTable('kernel_rate', ['name', 'started_at_ms', 'used'], ['name'])
+export const RATE: Table<RateRow> = defineTable('kernel_rate', ['name', 'started_at_ms', 'used'], ['name'])
 /** The limits of the policy are per hour. */
 const WINDOW_MS = 3_600_000
 const REMOVE_EXPIRED = 'delete from kernel_rate where started_at_ms <= :before'
@@ -51,73 +44,29 @@ interface RateRequest {
   readonly limit: number
 }
 
-interface Rates {
-  /**
-   * Takes from what `principal` may use of a limit, in the caller's transaction. The window starts with the first take and
-   * lasts an hour. Throws `rate_limited` (a `RateLimitedError`) when not enough is left; then nothing is taken. A cost of 0
-   * is never refused.
-   */
-  take(tx: WriterTx, principal: Principal, take: RateRequest): Promise<RateState>
-}
-
-/** The newest state of a window among the jobs of a commit. */
-interface GroupWindow {
-  row: RateRow | undefined
-}
-
-/** Windows in the store. Each is read once and written once for each commit, not for each take. */
-function createRates(clock: WindowClock): Rates {
-  const groups = new WeakMap<CommitGroup, Map<string, GroupWindow>>()
-
-  async function windowOf(tx: WriterTx, name: string): Promise<GroupWindow> {
-    const windows = groups.get(tx.group) ?? new Map<string, GroupWindow>()
-    groups.set(tx.group, windows)
-    const known = windows.get(name)
-    if (known !== undefined) return known
-    const stored = await RATE.find(tx, { name })
-    const window: GroupWindow = { row: stored }
-    windows.set(name, window)
-    tx.group.beforeCommit(async (groupTx) => {
-      if (window.row !== undefined && window.row !== stored) await RATE.put(groupTx, window.row)
-    })
-    return window
-  }
-
-  return {
-    take: async (tx, principal, take) => {
-      const name = `${take.name} ${principal.kind}:${principal.id}`
-      const window = await windowOf(tx, name)
-      const before = window.row
-      const { row, rate } = taken({ ...take, row: name }, before, clock)
-      if (row === undefined) return rate
-      tx.onUndo(() => {
-        window.row = before
-      })
-      window.row = row
-      return rate
-    },
-  }
-}
-
-/** What a take leaves; no row when nothing is to be written. */
-function taken(
-  { name, row, cost, limit }: RateRequest & { readonly row: string },
-  stored: RateRow | undefined,
+/**
+ * Takes from what `principal` may use of a limit, in the caller's transaction. The window starts with the first take and
+ * lasts an hour. Throws `rate_limited` (a `RateLimitedError`) when not enough is left; then nothing is taken. A cost of 0
+ * is never refused.
+ */
+async function takeRate(
+  tx: WriterTx,
+  principal: Principal,
+  { name, cost, limit }: RateRequest,
   clock: WindowClock,
-): { readonly row?: RateRow; readonly rate: RateState } {
+): Promise<RateState> {
+  const key = `${name} ${principal.kind}:${principal.id}`
+  const stored = await RATE.find(tx, { name: key })
   const nowMs = clock.nowMs()
   // A clock that was set back starts a new window rather than a very long one.
   const isLive =
     stored !== undefined && nowMs >= stored.started_at_ms && stored.started_at_ms > agoMs(clock, WINDOW_MS)
-  const window = isLive ? stored : { name: row, started_at_ms: nowMs, used: 0 }
+  const window = isLive ? stored : { name: key, started_at_ms: nowMs, used: 0 }
   const resetS = Math.ceil((window.started_at_ms - agoMs(clock, WINDOW_MS)) / 1_000)
   const remaining = Math.max(0, limit - window.used)
-  if (cost === 0) return { rate: { limit, remaining, resetS } }
   if (cost > remaining) throw refusal(name, cost, { limit, remaining, resetS })
-  return {
-    row: { ...window, used: window.used + cost },
-    rate: { limit, remaining: remaining - cost, resetS },
-  }
+  if (cost > 0) await RATE.put(tx, { ...window, used: window.used + cost })
+  return { limit, remaining: remaining - cost, resetS }
 }
 
 function refusal(name: string, cost: number, rate: RateState): RateLimitedError {
@@ -135,23 +84,13 @@ async function sweepRates(db: Database, clock: WindowClock): Promise<void> {
 
 type Limits = Readonly<Record<string, number>>
 
-/** Gives the limits by name: `sim_issue` from `sim_issue_per_hour`. What a policy says is looked at once: it is asked for each mutation. */
-export function createLimits(): (perHour: Limits | undefined) => Limits {
-  const known = new WeakMap<Limits, Limits>()
-  return (perHour) => {
-    if (perHour === undefined) return DEFAULT_RATE_LIMITS
-    const limits = known.get(perHour) ?? limitsOf(perHour)
-    known.set(perHour, limits)
-    return limits
-  }
-}
-
-function limitsOf(perHour: Limits): Limits {
-  const said = Object.entries(perHour).map(([name, limit]) => [name.replace(/_per_hour$/, ''), limit])
+/** The limits by name: `sim_issue` from `sim_issue_per_hour` of a policy. */
+export function limitsOf(perHour: Limits | undefined): Limits {
+  const said = Object.entries(perHour ?? {}).map(([name, limit]) => [name.replace(/_per_hour$/, ''), limit])
   return { ...DEFAULT_RATE_LIMITS, ...Object.fromEntries(said) }
 }
 
-export interface MutationOptions {
+interface MutationOptions {
   readonly db: Database
   readonly vault: Vault
   readonly clock: WindowClock
@@ -195,7 +134,6 @@ interface Records extends Pick<MutationOptions, 'clock' | 'shared' | 'onDirty' |
   readonly chain: ReturnType<typeof createAuditChain>
   readonly idempotency: IdempotencyStore
   readonly outbox: OutboxWriter
-  readonly rates: Rates
 }
 
 /** How a job of the writer ended: a failure is committed too, with its audit entry. */
@@ -276,13 +214,20 @@ export function createMutations(options: MutationOptions): Mutations {
   }
 }
 
+/** The one mutation path without a service: nobody is limited, and nobody waits for what changes. */
+export function offlineMutations(
+  parts: Pick<MutationOptions, 'db' | 'vault' | 'clock' | 'auditKey'>,
+): Mutations {
+  const nobody = (): void => undefined
+  return createMutations({ ...parts, limits: () => ({}), onDirty: nobody, onEvents: nobody })
+}
+
 function recordsOf(options: MutationOptions): Records {
   return {
     ...options,
     chain: createAuditChain(options.auditKey),
     idempotency: createIdempotencyStore(options.vault),
     outbox: createOutboxWriter((types) => options.onEvents(types)),
-    rates: createRates(options.clock),
   }
 }
 
@@ -304,22 +249,20 @@ async function attempted(
 async function limited(
   tx: WriterTx,
   { principal, rateLimit }: Pick<Mutation, 'principal' | 'rateLimit'>,
-  { limits, rates }: Pick<MutationOptions, 'limits'> & Pick<Records, 'rates'>,
+  { limits, clock }: Pick<MutationOptions, 'limits' | 'clock'>,
 ): Promise<RateState | undefined> {
   if (rateLimit === undefined) return undefined
   const limit = limits()[rateLimit.name]
-  return limit === undefined ? undefined : await rates.take(tx, principal, { ...rateLimit, limit })
+  return limit === undefined ? undefined : await takeRate(tx, principal, { ...rateLimit, limit }, clock)
 }
 
 /** What each owner may say in SQL, made once. */
 function createGuards(): (owner: string) => SqlGuard {
   const guards = new Map<string, SqlGuard>()
   return (owner) => {
-    const known = guards.get(owner)
-    if (known !== undefined) return known
-    const fresh = sqlGuard(owner)
-    guards.set(owner, fresh)
-    return fresh
+    const guard = guards.get(owner) ?? sqlGuard(owner)
+    guards.set(owner, guard)
+    return guard
   }
 }
 

@@ -26,7 +26,7 @@ interface OutboxRow {
   readonly data: string
 }
 
-const OUTBOX: Table<OutboxRow> = defineTable(
+export const OUTBOX: Table<OutboxRow> = defineTable(
   'kernel_outbox',
   ['id', 'at_ms', 'type', 'subject', 'data'],
   ['id'],
@@ -34,10 +34,10 @@ const OUTBOX: Table<OutboxRow> = defineTable(
 type StoredRow = OutboxRow & { readonly row_sum: number }
 
 const COLUMNS = `${OUTBOX.columns.join(', ')}, row_sum`
-const AFTER = `select ${COLUMNS} from kernel_outbox where id > :id order by id limit :limit`
-const AFTER_OF_TYPE = `select ${COLUMNS} from kernel_outbox where id > :id and type = :type order by id limit :limit`
-const AFTER_OF_NOUN = `select ${COLUMNS} from kernel_outbox where id > :id and substr(type, 1, :length) = :noun
-  order by id limit :limit`
+const OF_TYPE = 'and type = :type'
+const OF_NOUN = 'and substr(type, 1, :length) = :noun'
+const after = (of: string): string =>
+  `select ${COLUMNS} from kernel_outbox where id > :id ${of} order by id limit :limit`
 const LAST_ID = 'select coalesce(max(id), 0) as id from kernel_outbox'
 const FIRST_ID = 'select coalesce(min(id), 1) as id from kernel_outbox'
 const FIRST_KEPT = 'select id from kernel_outbox where at_ms >= :cutoff order by id limit 1'
@@ -59,12 +59,14 @@ export function createOutbox({ db }: { readonly db: Database }): OutboxFeed {
   return {
     after: async (id, limit, type) => {
       const noun = type?.endsWith('*') === true ? type.slice(0, -1) : undefined
-      if (type === undefined) return (await db.all<StoredRow>(AFTER, { id, limit })).map(eventOf)
+      const at = { id, limit }
       const rows =
-        noun === undefined
-          ? await db.all<StoredRow>(AFTER_OF_TYPE, { id, limit, type })
-          : await db.all<StoredRow>(AFTER_OF_NOUN, { id, limit, noun, length: noun.length })
-      return rows.map(eventOf)
+        type === undefined
+          ? db.all<StoredRow>(after(''), at)
+          : noun === undefined
+            ? db.all<StoredRow>(after(OF_TYPE), { ...at, type })
+            : db.all<StoredRow>(after(OF_NOUN), { ...at, noun, length: noun.length })
+      return (await rows).map(eventOf)
     },
     lastId: () => idOf(LAST_ID),
     floorId: async () => (await idOf(FIRST_ID)) - 1,
@@ -266,11 +268,6 @@ function isOf(wanted: string, type: string): boolean {
   return wanted.endsWith('*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted
 }
 
-interface Delivery {
-  step(signal: AbortSignal): Promise<Outcome>
-  problem(): Problem | undefined
-}
-
 /** Why events were not taken. */
 interface Problem {
   readonly reason: string
@@ -283,7 +280,7 @@ interface Problem {
 function deliveryOf(
   { plugin, type, handler, runs }: SubscriptionRequest,
   { db, outbox, log }: { readonly db: Database; readonly outbox: Outbox; readonly log: Log },
-): Delivery {
+) {
   const isKept = runs !== 'each'
   // Asked at once: what is committed after the call of `on` is told.
   const firstId = outbox.lastId()
@@ -348,7 +345,7 @@ function deliveryOf(
 
   return {
     problem: () => problem,
-    step: async (signal) => {
+    step: async (signal: AbortSignal): Promise<Outcome> => {
       try {
         const outcome = await deliver(signal)
         problem = undefined

@@ -29,7 +29,7 @@ interface Hang {
   readonly frames: readonly string[]
 }
 
-export interface BlameParts {
+interface BlameParts {
   readonly kept: KeptStates
   readonly clock: Clock
   /** All that are installed, and those of them whose code runs in this process. */

@@ -1,14 +1,35 @@
-import { basename } from 'node:path'
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
 import { type Log, pluginNotFound, pluginStateConflict } from '@steeple/contracts'
 import semver from 'semver'
 import { asFailure } from './failure.ts'
-import type { KeptMap } from './kept-map.ts'
-import { createManifestReader, type FoundPlugin, type RejectedPlugin } from './manifest.ts'
-import { createContentRecord } from './signature.ts'
-import { type PluginSources, type Scan, scanSources } from './sources.ts'
+import type { KeptMap } from './kept-states.ts'
+import {
+  type FoundPlugin,
+  installedName,
+  type ReadManifest,
+  type RejectedPlugin,
+  readManifest,
+} from './manifest.ts'
+import {
+  contentHash,
+  createContentRecord,
+  hashesOf,
+  type Judged,
+  judged,
+  recordOf,
+  recordText,
+  type SignaturePolicy,
+  type Signed,
+  signedBy,
+  trustedFiles,
+  unsafeReason,
+  untrustedPlace,
+} from './trust.ts'
 
 /** What decides which version of a plugin is meant. */
-export interface Choice {
+interface Choice {
   readonly version: string | undefined
   readonly rollback: boolean
   readonly running: FoundPlugin | undefined
@@ -21,7 +42,6 @@ export class Catalogue {
   readonly #sources: PluginSources
   readonly #log: Log
   readonly #told: () => void
-  readonly #reader = createManifestReader()
   readonly #record: KeptMap<string>
   #scan: Scan = { found: [], rejected: [] }
 
@@ -38,7 +58,7 @@ export class Catalogue {
       this.#note(folder, record)
       this.#log.info({ folder, sha256: record.slice(0, 64) }, 'content of a plugin folder put on record')
     }
-    this.#scan = await scanSources(this.#reader, { ...this.#sources, adopt })
+    this.#scan = await scanSources({ ...this.#sources, adopt })
     for (const { dir, id, reason } of this.#scan.rejected) {
       if (!before.has(dir)) this.#log.error({ plugin: id, dir, reason }, 'plugin folder rejected')
     }
@@ -154,4 +174,134 @@ function refuseDowngrade(id: string, chosen: FoundPlugin, { rollback, running }:
   if (semver.major(chosen.version) !== semver.major(running.version)) {
     throw pluginStateConflict(`plugin ${id} cannot go back over a major version, to ${chosen.version}`)
   }
+}
+
+export interface PluginSources {
+  /** Package folders that are part of the build. */
+  readonly packages: readonly string[]
+  /** `<data_dir>/plugins`: one folder `<id>@<version>-<sha8>` per installed version. May not exist. */
+  readonly pluginsDir?: string
+  /** What is installed is listed, and left alone. */
+  readonly isSafeMode?: boolean
+  /** Remembers what a folder holds that nobody has put on record yet: only the service does. */
+  readonly adopt?: (folder: string, record: string) => void
+  /** Whom the operator believes now; nobody when absent. */
+  readonly policy?: () => SignaturePolicy
+}
+
+/** What a look at the sources gave. */
+interface Scan {
+  readonly found: readonly FoundPlugin[]
+  readonly rejected: readonly RejectedPlugin[]
+}
+
+const NOBODY: SignaturePolicy = { trust: [], allow_unsigned: false }
+
+/** Reads every manifest of the sources. Runs no code of theirs. */
+export async function scanSources(sources: PluginSources): Promise<Scan> {
+  const results = await Promise.all([
+    ...sources.packages.map((dir) => readBundled(dir)),
+    ...(await readAllInstalled(sources)),
+  ])
+  const found: FoundPlugin[] = []
+  const rejected: RejectedPlugin[] = []
+  for (const result of results) {
+    if ('reason' in result) rejected.push(result)
+    else found.push(result)
+  }
+  return { found: found.map((one) => withRank(one, found)), rejected }
+}
+
+/** Essential is what the build says: an installed version takes that over from the one in whose place it comes. */
+function withRank(found: FoundPlugin, all: readonly FoundPlugin[]): FoundPlugin {
+  if (found.origin === 'bundled') return found
+  const own = all.find(({ origin, manifest }) => origin === 'bundled' && manifest.id === found.manifest.id)
+  return { ...found, manifest: { ...found.manifest, essential: own?.manifest.essential === true } }
+}
+
+async function readBundled(dir: string): Promise<FoundPlugin | RejectedPlugin> {
+  const read = await readManifest(dir, 'build')
+  if (typeof read === 'string') return { dir, id: basename(dir), reason: read }
+  return foundIn(dir, read, 'bundled')
+}
+
+async function readAllInstalled({
+  pluginsDir,
+  adopt,
+  policy = () => NOBODY,
+}: PluginSources): Promise<readonly Promise<FoundPlugin | RejectedPlugin>[]> {
+  if (pluginsDir === undefined || !existsSync(pluginsDir)) return []
+  const names = (await readdir(pluginsDir)).filter((name) => installedName(name) !== undefined).sort()
+  if (names.length === 0) return []
+  const untrusted = await untrustedPlace(pluginsDir)
+  const recorded = createContentRecord(pluginsDir).read()
+  return names.map(async (name) => {
+    const dir = join(pluginsDir, name)
+    if (untrusted !== undefined) return rejection(dir, untrusted)
+    return await readInstalled(dir, recorded.get(basename(dir)), { adopt, policy: policy() })
+  })
+}
+
+function rejection(dir: string, reason: string): RejectedPlugin {
+  const { id = '', version = '' } = installedName(basename(dir)) ?? {}
+  return { dir, id, version, reason }
+}
+
+async function readInstalled(
+  dir: string,
+  recordedText: string | undefined,
+  { adopt, policy }: { readonly adopt: PluginSources['adopt']; readonly policy: SignaturePolicy },
+): Promise<FoundPlugin | RejectedPlugin> {
+  const { id = '', version = '', hash = '' } = installedName(basename(dir)) ?? {}
+  const reject = (reason: string): RejectedPlugin => rejection(dir, reason)
+  // Before anything of it is believed.
+  const files = await trustedFiles(dir)
+  if ('reason' in files) return reject(files.reason)
+  const hashes = await hashesOf(dir, files)
+  const content = contentHash(hashes)
+  const recorded = recordOf(recordedText)
+  if (recorded !== undefined && recorded.hash !== content)
+    return reject(
+      'its files are not the ones that were installed: their SHA-256 is another; remove the folder and install it again',
+    )
+  const signed = await signedBy(dir, hashes)
+  const isLetIn = recorded !== undefined && !recorded.isUnderSetting
+  const who = whoSigned(signed, isLetIn, policy)
+  if ('reason' in who) return reject(who.reason)
+  const read = await readManifest(dir, 'installed')
+  if (typeof read === 'string') return reject(read)
+  const { version: packageVersion, steeple } = read.package
+  if (steeple.id !== id || packageVersion !== version) {
+    return reject(`the folder is named ${id}@${version}, its package is ${steeple.id}@${packageVersion}`)
+  }
+  const unsafe = await unsafeReason(dir, [join(dir, 'package.json'), read.entry])
+  if (unsafe !== undefined) return reject(unsafe)
+  if (hashes.get(relative(dir, read.entry))?.startsWith(hash) !== true) {
+    return reject(`the entry file is not the one that was installed: its SHA-256 does not begin with ${hash}`)
+  }
+  if (recorded === undefined) adopt?.(basename(dir), recordText(content, signed.kind === 'unsigned'))
+  return {
+    ...foundIn(dir, read, 'installed'),
+    sha256: hashes,
+    ...(who.signedBy === undefined ? {} : { signedBy: who.signedBy }),
+  }
+}
+
+function foundIn(dir: string, read: ReadManifest, origin: FoundPlugin['origin']): FoundPlugin {
+  const { name, version, steeple } = read.package
+  return {
+    manifest: steeple,
+    packageName: name,
+    version,
+    dir,
+    entry: read.entry,
+    section: read.section,
+    origin,
+  }
+}
+
+/** Somebody who let it in without a signature has said so once; a signature counts while its key is trusted. */
+function whoSigned(signed: Signed, isLetIn: boolean, policy: SignaturePolicy): Judged {
+  if (signed.kind === 'unsigned' && isLetIn) return { signedBy: undefined }
+  return judged(signed, policy)
 }

@@ -1,9 +1,8 @@
 import { isServiceError, messageOf, pluginFailed, type ServiceError } from '@steeple/contracts'
 import { scrubText } from '../telemetry/log-redaction.ts'
-import type { FoundPlugin } from './manifest.ts'
 
 /** The steps of a plugin's life that can fail, in order. */
-export type LifeStep = 'check' | 'import' | 'config' | 'migrate' | 'setup' | 'routes' | 'start'
+type LifeStep = 'check' | 'import' | 'config' | 'migrate' | 'setup' | 'routes' | 'start'
 
 /** Does one step of a plugin's life. What it throws becomes `plugin_failed`, which names plugin, step and reason. */
 export async function inStep<T>(plugin: string, step: LifeStep, work: () => Promise<T>): Promise<T> {
@@ -40,20 +39,4 @@ const REASON_CHARACTERS = 500
 export function reasonOf(error: unknown): string {
   const text = messageOf(error)
   return scrubText(text).replaceAll(/\s+/g, ' ').trim().slice(0, REASON_CHARACTERS) || 'no reason given'
-}
-
-/** Why changes of plugins failed, by id. */
-export type Failures = Map<string, { readonly found: FoundPlugin; readonly error: ServiceError }>
-
-/** A second failure of one change is that of what was to come in place of the first. */
-export function noteFailure(failures: Failures, found: FoundPlugin, error: unknown): void {
-  const { id } = found.manifest
-  const known = failures.get(id)
-  const failure = asFailure(id, 'start', error)
-  if (known === undefined) {
-    failures.set(id, { found, error: failure })
-    return
-  }
-  const both = new AggregateError([known.error, error], `${known.error.message}; then ${failure.message}`)
-  failures.set(id, { found: known.found, error: asFailure(id, 'start', both) })
 }

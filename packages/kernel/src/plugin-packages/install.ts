@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import {
   chmod,
   mkdir,
@@ -16,8 +17,9 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, posix, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { pluginFailed, pluginStateConflict } from '@steeple/contracts'
+import { createTurns, pluginFailed, pluginStateConflict } from '@steeple/contracts'
 import { unpackTar } from 'modern-tar'
+import { folderName } from './manifest.ts'
 import { hashesOfContents, type PackageContents, readPackage, unsigned } from './pack.ts'
 import {
   contentHash,
@@ -27,8 +29,10 @@ import {
   recordOf,
   recordText,
   type SignaturePolicy,
-} from './signature.ts'
-import { folderName, sha8, trustedFiles, untrustedPlace } from './sources.ts'
+  sha8,
+  trustedFiles,
+  untrustedPlace,
+} from './trust.ts'
 
 /** What npm and pnpm put before each name in a package. */
 const ROOT = 'package/'
@@ -55,51 +59,37 @@ async function withUnpacked<T>(file: string, work: (dir: string) => Promise<T>):
   return await withUnpackedBytes(basename(file), await readFile(file), work)
 }
 
-/**
- * As `withUnpacked`, for the octets of a package; `name` is what errors call it. One package at a time: each may come to
- * `MOST_BYTES` in memory, and a service is asked by many.
- */
+/** One package at a time: each may come to `MOST_BYTES` in memory, and a service is asked by many. */
+const turns: ReturnType<typeof createTurns> = createTurns()
+
+/** As `withUnpacked`, for the octets of a package; `name` is what errors call it. */
 export async function withUnpackedBytes<T>(
   name: string,
   bytes: Uint8Array,
   work: (dir: string) => Promise<T>,
 ): Promise<T> {
-  const turn = before.then(() => unpackedFor(name, bytes, work))
-  before = turn.then(
-    () => undefined,
-    () => undefined,
-  )
-  return await turn
-}
-
-/** Ends with the package that was asked for last. */
-let before: Promise<void> = Promise.resolve()
-
-async function unpackedFor<T>(
-  name: string,
-  bytes: Uint8Array,
-  work: (dir: string) => Promise<T>,
-): Promise<T> {
   const refuse = (reason: string, cause?: unknown): Error => pluginFailed(name, 'check', reason, { cause })
-  const files = await promisify(gunzip)(bytes, { maxOutputLength: MOST_BYTES })
-    .then(filesOf)
-    .catch((cause: unknown) => {
-      const why = cause instanceof Error ? ` (${cause.message.replace(/\.$/, '')})` : ''
-      throw refuse(`it is no package as npm pack makes it: it cannot be unpacked${why}`, cause)
-    })
-  if (files.size > MOST_FILES) throw refuse(`it has more than ${MOST_FILES} files`)
-  const dir = await realpath(await mkdtemp(join(tmpdir(), 'svc-plugin-')))
-  try {
-    await write(dir, files).catch((cause: unknown) => {
-      throw refuse(
-        'its files cannot be written: one stands where another needs a folder, or a name is too long',
-        cause,
-      )
-    })
-    return await work(dir)
-  } finally {
-    await rm(dir, { recursive: true, force: true })
-  }
+  return await turns(async () => {
+    const files = await promisify(gunzip)(bytes, { maxOutputLength: MOST_BYTES })
+      .then(filesOf)
+      .catch((cause: unknown) => {
+        const why = cause instanceof Error ? ` (${cause.message.replace(/\.$/, '')})` : ''
+        throw refuse(`it is no package as npm pack makes it: it cannot be unpacked${why}`, cause)
+      })
+    if (files.size > MOST_FILES) throw refuse(`it has more than ${MOST_FILES} files`)
+    const dir = await realpath(await mkdtemp(join(tmpdir(), 'svc-plugin-')))
+    try {
+      await write(dir, files).catch((cause: unknown) => {
+        throw refuse(
+          'its files cannot be written: one stands where another needs a folder, or a name is too long',
+          cause,
+        )
+      })
+      return await work(dir)
+    } finally {
+      await rm(dir, { recursive: true, force: true })
+    }
+  })
 }
 
 async function write(dir: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
@@ -133,7 +123,7 @@ export interface InstalledPlugin {
   takeBack(): Promise<void>
 }
 
-export interface InstallOptions {
+interface InstallOptions {
   /** Whose packages are taken. Where it allows unsigned ones, what nobody trusted has signed is installed as unsigned. */
   readonly policy: SignaturePolicy
   /** Another version than the package's own, and then without its signature. */
@@ -183,10 +173,10 @@ async function installFolder(
   const record = recordText(hash, isUnderSetting && contents.signed.kind === 'unsigned')
   const dir = join(pluginsDir, nameOf(contents))
   const installed = { id: contents.id, version: contents.version, dir }
-  const place = await nearestOf(pluginsDir)
+  const place = nearestOf(pluginsDir)
   const untrusted = await untrustedPlace(place)
   if (untrusted !== undefined) throw pluginFailed(contents.id, 'check', untrusted)
-  if (await exists(dir)) {
+  if (existsSync(dir)) {
     await refuseChanged(dir, hash)
     if (!isUnderSetting) createContentRecord(pluginsDir).write(basename(dir), record)
     return { ...installed, isNew: false, takeBack: async () => undefined }
@@ -201,7 +191,7 @@ async function installFolder(
     takeBack: async () => {
       await rm(dir, { recursive: true, force: true })
       createContentRecord(pluginsDir).write(basename(dir), undefined)
-      await removeEmpty(pluginsDir, madeFrom)
+      if (madeFrom !== undefined) await removeEmpty(pluginsDir, madeFrom)
     },
   }
 }
@@ -236,8 +226,7 @@ async function writeFolder(pluginsDir: string, dir: string, { files }: PackageCo
 }
 
 /** Removes `from` and what lies above it, up to `top`, as long as nothing else is in there. */
-async function removeEmpty(from: string, top: string | undefined): Promise<void> {
-  if (top === undefined) return
+async function removeEmpty(from: string, top: string): Promise<void> {
   try {
     for (let dir = from; dir.length >= top.length; dir = dirname(dir)) await rmdir(dir)
   } catch {
@@ -273,13 +262,6 @@ async function refuseOtherBuild(pluginsDir: string, { id, version }: PackageCont
 }
 
 /** The directory, or the nearest one above it that is there. */
-async function nearestOf(dir: string): Promise<string> {
-  return (await exists(dir)) ? dir : await nearestOf(dirname(resolve(dir)))
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  )
+function nearestOf(dir: string): string {
+  return existsSync(dir) ? dir : nearestOf(dirname(resolve(dir)))
 }

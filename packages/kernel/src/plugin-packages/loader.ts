@@ -5,7 +5,7 @@ import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from '@steeple/contracts'
 import type { FoundPlugin } from './manifest.ts'
-import { sha256 } from './signature.ts'
+import { sha256 } from './trust.ts'
 
 /** Brings the code of plugins into the process. */
 export interface Loader {

@@ -4,7 +4,7 @@ import { ERROR_CATALOGUE, type Manifest } from '@steeple/contracts'
 import { readSection, type Section } from '@steeple/settings'
 import semver from 'semver'
 import { type PluginPackage, packageCheck } from './package-check.ts'
-import type { FileHashes } from './signature.ts'
+import type { FileHashes } from './trust.ts'
 
 /** A plugin package as it lies on the disk, before any of its code runs. */
 export interface FoundPlugin {
@@ -44,38 +44,27 @@ export interface ReadManifest {
   readonly section: Section
 }
 
-/** Reads manifests: `package.json` text in, checked value or the reason why not. */
-export interface ManifestReader {
-  /** The plugin package in `dir`; a string says why it is none. Its entry is named, not looked at. */
-  read(dir: string, origin: Section['origin']): Promise<ReadManifest | string>
-}
-
-export function createManifestReader(): ManifestReader {
+/** The plugin package in `dir`; a string says why it is none. Its entry is named, not looked at. */
+export async function readManifest(dir: string, origin: Section['origin']): Promise<ReadManifest | string> {
   const validate = packageCheck()
-  return {
-    read: async (dir, origin) => {
-      const { parsed, reason } = await readJson(join(dir, 'package.json'))
-      if (reason !== undefined) return reason
-      if (!validate(parsed)) {
-        const problems = (validate.errors ?? []).map((problem) => problemText(problem))
-        return `package.json: ${problems.join('; ')}`
-      }
-      if (!isVersion(parsed.version)) return `version ${parsed.version} is not a semantic version`
-      if (semver.validRange(parsed.steeple.contracts) === null) {
-        return `steeple.contracts ${parsed.steeple.contracts} is not a semver range`
-      }
-      const entry = entryOf(parsed.exports)
-      if (entry === undefined)
-        return 'package.json: exports names no entry "." that is a relative .js or .mjs file'
-      const taken = parsed.steeple.errors?.find(({ code }) =>
-        ERROR_CATALOGUE.some((one) => one.code === code),
-      )
-      if (taken !== undefined) return `steeple.errors: ${taken.code} is a code of the service`
-      const section = readSection(dir, origin)
-      if (typeof section !== 'object') return `steeple.config: ${section}`
-      return { package: parsed, entry: join(dir, entry), section }
-    },
+  const { parsed, reason } = await readJson(join(dir, 'package.json'))
+  if (reason !== undefined) return reason
+  if (!validate(parsed)) {
+    const problems = (validate.errors ?? []).map((problem) => problemText(problem))
+    return `package.json: ${problems.join('; ')}`
   }
+  if (!isVersion(parsed.version)) return `version ${parsed.version} is not a semantic version`
+  if (semver.validRange(parsed.steeple.contracts) === null) {
+    return `steeple.contracts ${parsed.steeple.contracts} is not a semver range`
+  }
+  const entry = entryOf(parsed.exports)
+  if (entry === undefined)
+    return 'package.json: exports names no entry "." that is a relative .js or .mjs file'
+  const taken = parsed.steeple.errors?.find(({ code }) => ERROR_CATALOGUE.some((one) => one.code === code))
+  if (taken !== undefined) return `steeple.errors: ${taken.code} is a code of the service`
+  const section = readSection(dir, origin)
+  if (typeof section !== 'object') return `steeple.config: ${section}`
+  return { package: parsed, entry: join(dir, entry), section }
 }
 
 /** It is part of a folder's name: what semver would trim or take off (` v1.0.0`) is no part of it. */
@@ -120,4 +109,20 @@ function entryOf(exports: unknown): string | undefined {
 
 function isRelativeModule(path: string): boolean {
   return /^\.\/[^\0\\]+\.m?js$/.test(path) && !path.split('/').includes('..')
+}
+
+/** `<id>@<version>-<sha8>` */
+const FOLDER = /^([a-z][a-z0-9-]*)@(.+)-([0-9a-f]{8})$/
+
+/** What the name of an installed folder says; undefined for one that is none. */
+export function installedName(
+  folder: string,
+): { readonly id: string; readonly version: string; readonly hash: string } | undefined {
+  const [, id, version, hash] = FOLDER.exec(folder) ?? []
+  return id === undefined || version === undefined || hash === undefined ? undefined : { id, version, hash }
+}
+
+/** The folder name of an installed version. */
+export function folderName(id: string, version: string, hash: string): string {
+  return `${id}@${version}-${hash}`
 }

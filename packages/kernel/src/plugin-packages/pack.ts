@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join, normalize, relative } from 'node:path'
 import { promisify } from 'node:util'
@@ -5,7 +6,7 @@ import { gzip } from 'node:zlib'
 import { type Manifest, pluginFailed, type SigningKey } from '@steeple/contracts'
 import { leavesOf } from '@steeple/settings'
 import { packTar } from 'modern-tar'
-import { createManifestReader, type ReadManifest } from './manifest.ts'
+import { type ReadManifest, readManifest } from './manifest.ts'
 import {
   type FileHashes,
   hashesOf,
@@ -15,8 +16,9 @@ import {
   sha256,
   signatureOf,
   signedBy,
-} from './signature.ts'
-import { trustedFiles, unsafeReason } from './sources.ts'
+  trustedFiles,
+  unsafeReason,
+} from './trust.ts'
 
 /** The files that a package comes to as it is installed, by their names, and who says so. */
 export interface PackageContents {
@@ -48,22 +50,25 @@ export async function readPackage(
   sourceDir: string,
   { version: asVersion, name = basename(sourceDir) }: ReadOptions = {},
 ): Promise<PackageContents> {
-  const read = await createManifestReader().read(sourceDir, 'installed')
+  const read = await readManifest(sourceDir, 'installed')
   if (typeof read === 'string') throw pluginFailed(name, 'check', read)
   const { id } = read.package.steeple
   const refuse = (reason: string): Error => pluginFailed(id, 'check', reason)
   const modules = modulesOf(read.package.steeple).map((module) => join(sourceDir, module))
   const texts = await textFiles(sourceDir, read.package.steeple)
   const unsafe = await unsafeReason(sourceDir, [
-    ...[join(sourceDir, 'package.json'), read.entry, ...modules, ...texts],
+    join(sourceDir, 'package.json'),
+    read.entry,
+    ...modules,
+    ...texts,
   ])
   if (unsafe !== undefined) throw refuse(unsafe)
   const whole = asVersion === undefined ? await wholeFolder(id, sourceDir) : undefined
   if (whole === undefined) return await plainContents(sourceDir, read, asVersion)
-  const signed = await signedBy(sourceDir, whole.hashes)
+  const signed = await signedBy(sourceDir, whole)
   if (signed.kind === 'broken') throw refuse(signed.reason)
   const files = new Map<string, Uint8Array>()
-  for (const [name, hash] of whole.hashes) {
+  for (const [name, hash] of whole) {
     const bytes = await readFile(join(sourceDir, name))
     if (sha256(bytes) !== hash) throw refuse(`${name} changed while it was read`)
     files.set(name, bytes)
@@ -72,15 +77,11 @@ export async function readPackage(
 }
 
 /** The files of a folder that has a signature; a project has none, and much else in it. */
-async function wholeFolder(id: string, dir: string): Promise<{ readonly hashes: FileHashes } | undefined> {
-  const isSigned = await readFile(join(dir, SIGNATURE_FILE)).then(
-    () => true,
-    () => false,
-  )
-  if (!isSigned) return undefined
+async function wholeFolder(id: string, dir: string): Promise<FileHashes | undefined> {
+  if (!existsSync(join(dir, SIGNATURE_FILE))) return undefined
   const files = await trustedFiles(dir)
   if ('reason' in files) throw pluginFailed(id, 'check', files.reason)
-  return { hashes: await hashesOf(dir, files) }
+  return await hashesOf(dir, files)
 }
 
 /** What is installed of a package that nobody has signed. */
@@ -209,7 +210,7 @@ export async function tarOf(files: ReadonlyMap<string, Uint8Array>): Promise<Uin
   return await packTar(entries)
 }
 
-export interface PackedPlugin {
+interface PackedPlugin {
   readonly id: string
   readonly version: string
   /** Path of the `.tgz`. */
@@ -220,7 +221,7 @@ export interface PackedPlugin {
   readonly warnings: readonly string[]
 }
 
-export interface PackOptions {
+interface PackOptions {
   /** The folder that the `.tgz` is put into. */
   readonly out: string
   /** Nobody signs it when absent. */
@@ -266,7 +267,7 @@ export async function packPlugin(sourceDir: string, { out, key }: PackOptions): 
 }
 
 async function warningsOf(sourceDir: string, readme: Uint8Array | undefined): Promise<readonly string[]> {
-  const read = await createManifestReader().read(sourceDir, 'installed')
+  const read = await readManifest(sourceDir, 'installed')
   if (typeof read === 'string') return []
   return readmeWarnings(readme === undefined ? undefined : Buffer.from(readme).toString(), read)
 }

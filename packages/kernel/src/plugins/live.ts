@@ -1,21 +1,23 @@
 import {
   type ComponentHealth,
+  type Context,
   type Instance,
+  type Log,
   type Manifest,
   notReady,
   type Plugin,
   type Reconciler,
   type Route,
+  type ServiceRef,
   type Settings,
   shapeOf,
   shapeProblem,
 } from '@steeple/contracts'
-import { within } from '../clock/deadline.ts'
+import { type Timers, within } from '../clock/deadline.ts'
 import type { Subscription } from '../mutation/outbox.ts'
 import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import { createScheduler, type Scheduler } from '../reconcile/scheduler.ts'
 import type { PluginMetrics } from '../telemetry/metrics.ts'
-import { createContext, createScope, type Scope } from './context.ts'
 import type { PluginHost, RouteSet } from './host.ts'
 
 /** Why a copy leaves. */
@@ -67,21 +69,18 @@ export async function setUp(
   const { id } = found.manifest
   const log = host.logOf(id)
   const scope = createScope(host.timers, log)
-  const scheduler = createScheduler({
-    timers: host.timers,
-    log,
-    ...(host.placement === undefined ? {} : { placement: host.placement }),
-    ...(host.reasons === undefined ? {} : { reasons: host.reasons }),
-  })
+  const { timers, placement, reasons } = host
+  const scheduler = createScheduler({ timers, log, placement, reasons })
   const metrics = host.metrics.open(id, found.section.metrics)
-  const used = new Set<string>()
-  const subscriptions: Subscription[] = []
   scope.defer(() => metrics.withdraw())
   scope.defer(() => scheduler.close())
-  const context = createContext({ host, found, config, log, scope, scheduler, metrics, used, subscriptions })
+  const parts: Parts = {
+    ...{ host, found, plugin, config, log, scope, scheduler, metrics },
+    ...{ used: new Set(), subscriptions: [] },
+  }
   let isLate = false
   try {
-    const begun = begin(plugin, context)
+    const begun = (async () => await plugin.setup(createContext(parts)))()
     begun.then(
       async (instance) => {
         if (isLate) await stopLate(instance, host)
@@ -91,16 +90,12 @@ export async function setUp(
     const instance = await within(host.timers, STEP_BOUND_MS, 'its setup', () => begun)
     const problem = problemOf(found.manifest, instance)
     if (problem !== undefined) throw new TypeError(problem)
-    return liveOf(host, { found, plugin, config, instance, scope, scheduler, metrics, used, subscriptions })
+    return liveOf(parts, instance)
   } catch (error) {
     isLate = true
     await scope.close()
     throw error
   }
-}
-
-async function begin(plugin: Plugin, context: Parameters<Plugin['setup']>[0]): Promise<Instance> {
-  return await plugin.setup(context)
 }
 
 /** A setup that came to an end after nobody waited any more: its scope is closed, only its stop is left. */
@@ -112,20 +107,8 @@ async function stopLate(instance: Instance, host: PluginHost): Promise<void> {
   }
 }
 
-interface Parts {
-  readonly found: FoundPlugin
-  readonly plugin: Plugin
-  readonly config: unknown
-  readonly instance: Instance
-  readonly scope: Scope
-  readonly scheduler: Scheduler
-  readonly metrics: PluginMetrics
-  readonly used: ReadonlySet<string>
-  readonly subscriptions: readonly Subscription[]
-}
-
-function liveOf(host: PluginHost, parts: Parts): LivePlugin {
-  const { found, plugin, config, instance, scope, scheduler, metrics, used, subscriptions } = parts
+function liveOf(parts: Parts, instance: Instance): LivePlugin {
+  const { host, found, plugin, config, scope, scheduler, metrics, used, subscriptions } = parts
   const { id } = found.manifest
   let quiet: Promise<void> | undefined
   const quiesce = async (why: LeaveReason): Promise<void> => {
@@ -248,4 +231,122 @@ export async function retire(before: LivePlugin, drained: Promise<void>): Promis
 /** Whether the copy before has to leave before the next one comes. */
 export function isExclusive(running: FoundPlugin, next: FoundPlugin): boolean {
   return running.manifest.handover === 'exclusive' || next.manifest.handover === 'exclusive'
+}
+
+/** Owns everything that one live copy of a plugin opens. */
+interface Scope {
+  /** Fires when the plugin's routes are withdrawn. */
+  readonly retiring: AbortSignal
+  /** Runs at `close`, newest first; at once when the scope is closed already. */
+  defer(step: () => void | Promise<void>): void
+  /** Fires `retiring`. */
+  retire(): void
+  /** Retires, then runs the deferred steps, each bounded; one that fails is logged and the rest goes on. */
+  close(): Promise<void>
+}
+
+/** How long one deferred step may take. */
+const DEFERRED_BOUND_MS = 5_000
+
+export function createScope(timers: Timers, log: Log): Scope {
+  const leaving = new AbortController()
+  const steps: (() => void | Promise<void>)[] = []
+  let isClosed = false
+
+  const run = async (step: () => void | Promise<void>): Promise<void> => {
+    try {
+      await within(timers, DEFERRED_BOUND_MS, 'a deferred step', async () => await step())
+    } catch (error) {
+      log.error({ err: error }, 'deferred step failed')
+    }
+  }
+
+  return {
+    retiring: leaving.signal,
+    defer: (step) => {
+      if (isClosed) void run(step)
+      else steps.push(step)
+    },
+    retire: () => leaving.abort(),
+    close: async () => {
+      leaving.abort()
+      isClosed = true
+      for (let step = steps.pop(); step !== undefined; step = steps.pop()) await run(step)
+    },
+  }
+}
+
+/** What one copy of a plugin is made of. `used` collects the services that it asks for, `subscriptions` what it hears of. */
+interface Parts {
+  readonly host: PluginHost
+  readonly found: FoundPlugin
+  readonly plugin: Plugin
+  readonly config: unknown
+  readonly log: Log
+  readonly scope: Scope
+  readonly scheduler: Scheduler
+  readonly metrics: PluginMetrics
+  readonly used: Set<string>
+  readonly subscriptions: Subscription[]
+}
+
+/** What one copy of a plugin gets at setup. */
+function createContext(parts: Parts): Context {
+  const { host, found, config, log, scope, scheduler, metrics, used, subscriptions } = parts
+  const { id } = found.manifest
+  return {
+    plugin: { id, version: found.version },
+    config,
+    get settings() {
+      return host.settings.current()
+    },
+    secret: (key) => host.secrets.read(found.section, key),
+    log,
+    db: host.db.scoped(id),
+    metrics: metrics.metrics,
+    clock: host.clock,
+    retiring: scope.retiring,
+    defer: (step) => scope.defer(step),
+    every: (everyMs, task, runs) => scheduler.every(everyMs, task, runs),
+    onSettings: (listener) => scope.defer(host.settings.onChange(listener)),
+    on: (type, handler, runs = 'leader') => {
+      const request = { plugin: id, type, handler, runs, retiring: scope.retiring }
+      subscriptions.push(host.events.open(request, host.reconciler.enqueue))
+    },
+    onChange: (ref, handler) => {
+      const told = async (): Promise<void> => await handler(host.services.maybe(ref))
+      const listener = (ids: ReadonlySet<string>): void => {
+        if (!ids.has(ref.id)) return
+        told().catch((error: unknown) =>
+          log.error({ service: ref.id, err: error }, 'change of a service could not be handled'),
+        )
+      }
+      scope.defer(host.services.onChange(listener))
+    },
+    changed: (ref) => host.services.changed(id, ref.id),
+    healthChanged: () => host.health.look(id),
+    use: <T extends object>(ref: ServiceRef<T>): T => {
+      used.add(ref.id)
+      return host.services.use(ref)
+    },
+    maybe: <T extends object>(ref: ServiceRef<T>): T | undefined => host.services.maybe(ref),
+    // As above: the ref names the type of what is provided under its id.
+    provider: <T extends object>(ref: ServiceRef<T>): T | undefined =>
+      host.services.current(ref.id) as T | undefined,
+    enqueue: (resource, key, isUrgent) =>
+      host.reconciler.enqueue(resource, key, isUrgent, host.tracing?.current()),
+    observe: (work) => host.mutations.observe(id, work),
+    mutate: async (principal, action, target, work) => {
+      await host.mutations.run({
+        principal,
+        action,
+        target,
+        owner: id,
+        work: async (tx) => {
+          await work(tx)
+          return { status: 204 }
+        },
+      })
+    },
+  }
 }

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { type ComponentHealth, type Manifest, type PluginKind, pluginNotFound } from '@steeple/contracts'
 import type { Section } from '@steeple/settings'
 import semver from 'semver'
+import type { HealthPoller } from '../health.ts'
 import type { Catalogue } from '../plugin-packages/catalogue.ts'
 import { configRemedy, reasonOf } from '../plugin-packages/failure.ts'
 import type { FoundPlugin, RejectedPlugin } from '../plugin-packages/manifest.ts'
 import type { LoadedThen } from '../telemetry/metrics.ts'
-import { reportTrust } from './context.ts'
 import type { PluginHost, RouteSet } from './host.ts'
 import type { LivePlugin } from './live.ts'
 
@@ -14,7 +14,7 @@ import type { LivePlugin } from './live.ts'
  * Where a plugin stands. `rejected`: its package is unusable. `found`: never loaded since the start. `needs_config`: a key
  * that it requires has no value, or a wrong one; it comes when that is mended.
  */
-export type PluginState =
+type PluginState =
   | 'found'
   | 'rejected'
   | 'disabled'
@@ -65,31 +65,31 @@ export interface PluginRecord {
 export interface PluginEntry {
   readonly id: string
   /** The copy that serves. */
-  live: LivePlugin | undefined
+  live?: LivePlugin | undefined
   /** Counts upwards with each plugin that comes: who came last leaves first. */
   place: number
-  loadedAtMs: number | undefined
-  loadedBecause: string | undefined
+  loadedAtMs?: number | undefined
+  loadedBecause?: string
   /** What the process took before an installed version of it was loaded first. */
-  rssBytes: number | undefined
+  rssBytes?: number
   /** Why the next copy comes; undefined at the start of the service. */
-  because: string | undefined
+  because?: string | undefined
   isLoading: boolean
   wasUnloaded: boolean
   /** Routes that answer 503 while the copy before has left and the next is on its way. */
-  away: RouteSet | undefined
+  away?: RouteSet | undefined
   /** The version that ran last or runs, and the one before it. */
-  lastVersion: string | undefined
-  before: string | undefined
+  lastVersion?: string
+  before?: string | undefined
   /** The version whose load failed last, and why; until that version or a later one runs. */
-  failed: { readonly found: FoundPlugin; readonly reason: string; readonly isWaiting: boolean } | undefined
+  failed?: { readonly found: FoundPlugin; readonly reason: string; readonly isWaiting: boolean } | undefined
   /** Highest version whose migrations were begun: those below run on its tables. */
-  migrated: string | undefined
+  migrated?: string
   /** A version that was brought up on the tables as they are. */
-  behind: string | undefined
+  behind?: string
 }
 
-export interface EntriesParts {
+interface EntriesParts {
   readonly host: PluginHost
   readonly catalogue: Catalogue
   /** Why a version is left out; undefined when it is not. */
@@ -288,23 +288,7 @@ export class PluginEntries {
 }
 
 function emptyEntry(id: string): PluginEntry {
-  return {
-    id,
-    live: undefined,
-    place: 0,
-    loadedAtMs: undefined,
-    loadedBecause: undefined,
-    rssBytes: undefined,
-    because: undefined,
-    isLoading: false,
-    wasUnloaded: false,
-    away: undefined,
-    before: undefined,
-    lastVersion: undefined,
-    failed: undefined,
-    migrated: undefined,
-    behind: undefined,
-  }
+  return { id, place: 0, isLoading: false, wasUnloaded: false }
 }
 
 /** What can be done about an installed plugin that failed. */
@@ -335,4 +319,49 @@ function shownBy({
     certificates,
     ...(texts === undefined ? {} : { textsDir: join(dir, texts) }),
   }
+}
+
+/** The component that names installed plugins which run and whose signature is not believed. */
+const TRUST = 'plugins.trust'
+
+/**
+ * Has the health name what runs without the signature of somebody in `plugins.trust`: `ok` what was let in on purpose, `degraded`
+ * what no start would load again.
+ */
+function reportTrust(health: HealthPoller, catalogue: Catalogue, running: readonly FoundPlugin[]): void {
+  const installed = running.filter(({ origin }) => origin === 'installed')
+  const refused = installed.flatMap((found) => {
+    const { id } = found.manifest
+    const rejected = catalogue.rejected(id, found.version)
+    return rejected?.dir === found.dir ? [`${id} ${found.version} (${rejected.reason})`] : []
+  })
+  const unsigned = installed.filter((found) => isUnsigned(found, catalogue)).map(named)
+  if (refused.length + unsigned.length === 0) {
+    health.forget(TRUST)
+    return
+  }
+  const parts = [
+    ...(refused.length === 0 ? [] : [`runs, and the next start would not load it: ${refused.join(', ')}`]),
+    ...(unsigned.length === 0
+      ? []
+      : [`runs without a signature of plugins.trust, let in by --allow-unsigned: ${unsigned.join(', ')}`]),
+  ]
+  const component: ComponentHealth = {
+    name: TRUST,
+    kind: 'feature',
+    status: refused.length === 0 ? 'ok' : 'degraded',
+    detail: parts.join('; '),
+  }
+  health.report(TRUST, [component])
+}
+
+/** By what lies there now: a key may have become trusted since it was loaded. What is gone is as it was. */
+function isUnsigned({ manifest, dir, signedBy }: FoundPlugin, catalogue: Catalogue): boolean {
+  const there = catalogue.versions(manifest.id).find((one) => one.dir === dir)
+  if (there !== undefined) return there.signedBy === undefined
+  return catalogue.installed(manifest.id).every((one) => one.dir !== dir) && signedBy === undefined
+}
+
+function named({ manifest, version }: FoundPlugin): string {
+  return `${manifest.id} ${version}`
 }

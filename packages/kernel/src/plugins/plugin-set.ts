@@ -1,14 +1,10 @@
-import { notReady, type ServiceError } from '@steeple/contracts'
-import {
-  asFailure,
-  type Failures,
-  inStep,
-  isWaitingForConfig,
-  noteFailure,
-  reasonOf,
-} from '../plugin-packages/failure.ts'
+import { isServiceError, notReady, type Plugin, type ServiceError, storeInvalid } from '@steeple/contracts'
+import { claimedTwice } from '@steeple/settings'
+import { within } from '../clock/deadline.ts'
+import { asFailure, inStep, isWaitingForConfig, reasonOf } from '../plugin-packages/failure.ts'
 import { ENDED, type KeptStates, RAN } from '../plugin-packages/kept-states.ts'
-import { refuseOrphan } from './checks.ts'
+import type { Loader } from '../plugin-packages/loader.ts'
+import type { FoundPlugin } from '../plugin-packages/manifest.ts'
 import type { EdgeGeneration, PluginHost } from './host.ts'
 import {
   awayRoutes,
@@ -17,9 +13,10 @@ import {
   type LeaveReason,
   type LivePlugin,
   retire,
+  STEP_BOUND_MS,
   setUp,
 } from './live.ts'
-import type { Provision, Wanted } from './moves.ts'
+import { dependentsOf, problemOf, refuseOrphan } from './moves.ts'
 import type { PluginEntries, PluginEntry } from './plugin-entries.ts'
 
 /** What is to become of one plugin. */
@@ -31,11 +28,23 @@ export interface Change {
   readonly fallback?: Wanted
 }
 
-export interface PluginSetParts {
+/** A version that is to run. */
+export interface Wanted {
+  readonly found: FoundPlugin
+  /**
+   * What happens to its tables before its setup. `keep`: they are those of a later version (steps are additive); its own learn
+   * what that one's rows look like. `try`: they may be.
+   */
+  readonly tables: 'migrate' | 'keep' | 'try'
+}
+
+interface PluginSetParts {
   readonly host: PluginHost
   readonly entries: PluginEntries
   readonly kept: KeptStates
-  readonly provision: Provision
+  readonly loader: Pick<Loader, 'load'>
+  /** Version of the host's `@steeple/contracts`. */
+  readonly contractsVersion: string
 }
 
 /** A copy that was set up and comes in. */
@@ -54,15 +63,17 @@ export class PluginSet {
   readonly #host: PluginHost
   readonly #entries: PluginEntries
   readonly #kept: KeptStates
-  readonly #provision: Provision
+  readonly #loader: PluginSetParts['loader']
+  readonly #contractsVersion: string
   #isQuiet = false
   #hasServed = false
 
-  constructor({ host, entries, kept, provision }: PluginSetParts) {
+  constructor({ host, entries, kept, loader, contractsVersion }: PluginSetParts) {
     this.#host = host
     this.#entries = entries
     this.#kept = kept
-    this.#provision = provision
+    this.#loader = loader
+    this.#contractsVersion = contractsVersion
   }
 
   /**
@@ -133,6 +144,64 @@ export class PluginSet {
       return { change, entry, next, before: entry.live, left }
     } catch (error) {
       return await this.#recover(change, left, error, failures)
+    }
+  }
+
+  /**
+   * The steps from the check to the setup, which is what it gives: everything else is ready then. Each throws `plugin_failed`; then
+   * nothing is left of the copy.
+   */
+  async #provision(wanted: Wanted): Promise<() => Promise<LivePlugin>> {
+    const { found } = wanted
+    const { id } = found.manifest
+    const host = this.#host
+    this.#check(found)
+    const plugin = await inStep(id, 'import', () =>
+      within(host.timers, STEP_BOUND_MS, 'its import', () => this.#loader.load(found)),
+    )
+    this.#entries.know(found)
+    const config = await inStep(id, 'config', async () => host.settings.configFor(found.section))
+    await inStep(id, 'migrate', () => this.#migrate(wanted, plugin))
+    return () => inStep(id, 'setup', () => setUp(host, found, plugin, config))
+  }
+
+  #check(found: FoundPlugin): void {
+    const { id } = found.manifest
+    const live = this.#entries.live()
+    const problem =
+      claimedTwice(
+        found.section,
+        live.map((plugin) => plugin.found.section),
+      ) ??
+      problemOf(found, {
+        contractsVersion: this.#contractsVersion,
+        providerOf: (service) => {
+          const owner = this.#host.services.ownerOf(service)
+          return owner === id ? undefined : owner
+        },
+        running: this.#entries.of(id).live?.found,
+        dependents: dependentsOf(id, live),
+      })
+    if (problem !== undefined) throw asFailure(id, 'check', new TypeError(problem))
+  }
+
+  async #migrate({ found, tables }: Wanted, plugin: Plugin): Promise<void> {
+    const { db, log } = this.#host
+    const { id } = found.manifest
+    const entry = this.#entries.of(id)
+    if (tables === 'keep') {
+      entry.behind = found.version
+      await db.fallBack(id, plugin.tables ?? [])
+      return
+    }
+    entry.migrated = found.version
+    try {
+      await db.migrate(id, plugin.migrations ?? [], plugin.tables)
+    } catch (error) {
+      if (tables === 'migrate' || !isServiceError(error) || error.code !== storeInvalid.code) throw error
+      entry.behind = found.version
+      const facts = { plugin: id, version: found.version, err: error }
+      log.warn(facts, 'plugin runs on the tables as they are')
     }
   }
 
@@ -294,4 +363,20 @@ export class PluginSet {
 
 function isInstalled({ next }: Coming): boolean {
   return next.found.origin === 'installed'
+}
+
+/** Why changes of plugins failed, by id. */
+type Failures = Map<string, { readonly found: FoundPlugin; readonly error: ServiceError }>
+
+/** A second failure of one change is that of what was to come in place of the first. */
+function noteFailure(failures: Failures, found: FoundPlugin, error: unknown): void {
+  const { id } = found.manifest
+  const known = failures.get(id)
+  const failure = asFailure(id, 'start', error)
+  if (known === undefined) {
+    failures.set(id, { found, error: failure })
+    return
+  }
+  const both = new AggregateError([known.error, error], `${known.error.message}; then ${failure.message}`)
+  failures.set(id, { found: known.found, error: asFailure(id, 'start', both) })
 }

@@ -13,26 +13,25 @@ import {
 import type { Section } from '@steeple/settings'
 import { lockDataDir } from '../composition/data-dir-lock.ts'
 import { type Blame, createBlame } from '../plugin-packages/blame.ts'
-import { Catalogue } from '../plugin-packages/catalogue.ts'
+import { Catalogue, type PluginSources } from '../plugin-packages/catalogue.ts'
 import { installPackage } from '../plugin-packages/install.ts'
 import { createKeptStates } from '../plugin-packages/kept-states.ts'
 import { createLoader } from '../plugin-packages/loader.ts'
-import type { FoundPlugin } from '../plugin-packages/manifest.ts'
-import { createContentRecord } from '../plugin-packages/signature.ts'
-import { installedName, type PluginSources } from '../plugin-packages/sources.ts'
+import { type FoundPlugin, installedName } from '../plugin-packages/manifest.ts'
+import { createContentRecord } from '../plugin-packages/trust.ts'
 import { memoryHealth, memoryNow } from '../telemetry/metrics.ts'
-import { leftOutBecause, unchosenBecause } from './checks.ts'
 import type { PluginHost } from './host.ts'
 import type { LivePlugin } from './live.ts'
 import {
   bring,
-  createProvision,
   keptVersion,
   type LoadRequest,
+  leftOutBecause,
   load,
   type Moving,
   refuseRequired,
   reload,
+  unchosenBecause,
   unload,
 } from './moves.ts'
 import { PluginEntries, type PluginRecord } from './plugin-entries.ts'
@@ -71,8 +70,7 @@ export class PluginRegistry {
     const because = (found: FoundPlugin): string | undefined =>
       leftOutBecause(host.settings.current(), kept, isSafeMode, found)
     const entries = new PluginEntries({ host, catalogue, leftOutBecause: because })
-    const provision = createProvision({ host, entries, loader, contractsVersion })
-    const set = new PluginSet({ host, entries, kept, provision })
+    const set = new PluginSet({ host, entries, kept, loader, contractsVersion })
     const { pluginsDir } = sources
     this.#parts = { host, pluginsDir, catalogue, entries, kept, set, leftOutBecause: because }
     this.#isSafeMode = isSafeMode

@@ -1,11 +1,10 @@
 import { basename } from 'node:path'
 import semver from 'semver'
-import type { Blame } from '../plugin-packages/blame.ts'
-import { sayHang } from '../plugin-packages/blame.ts'
+import { type Blame, sayHang } from '../plugin-packages/blame.ts'
 import type { KeptStates } from '../plugin-packages/kept-states.ts'
 import type { FoundPlugin } from '../plugin-packages/manifest.ts'
-import type { Moving, Wanted } from './moves.ts'
-import type { Change } from './plugin-set.ts'
+import type { Moving } from './moves.ts'
+import type { Change, Wanted } from './plugin-set.ts'
 
 type Entry = Change & { readonly next: Wanted }
 

@@ -142,25 +142,6 @@ function rowsOf(wanted: readonly WantedKey[]): readonly (WantedText & { readonly
   })
 }
 
-/** Tells this instance what others have committed, and the others what this one has. */
-interface ChangeFeed {
-  /** Has the commit of `tx` wake the other instances. */
-  announce(tx: WriterTx): Promise<void>
-  /** Looks now and then, and whenever another instance says so, until `close`. */
-  start(): Promise<void>
-  close(): void
-}
-
-interface ChangeFeedOptions {
-  readonly side: SideConnection
-  readonly timers: Timers
-  readonly log: Log
-  /** The outbox has grown since the last look. */
-  grown(): void
-  /** Keys wait that another instance has left. */
-  wanted(): Promise<void>
-}
-
 /** Shared by all schemas of a database: who is woken for nothing looks once. */
 const CHANNEL = 'svc_changes'
 const ANNOUNCE = 'select pg_notify(:channel, :text)'
@@ -171,8 +152,15 @@ const POLL_MS = 500
 /** Where notifications come: what is said while there is no connection is lost. */
 const SELDOM_MS = 2_000
 
-/** The feed of a store on PostgreSQL, by NOTIFY where the server has it. */
-function createChangeFeed({ side, timers, log, grown, wanted }: ChangeFeedOptions): ChangeFeed {
+/**
+ * Tells this instance what others have committed, and the others what this one has: by NOTIFY where the server has it. `grown`: the outbox
+ * has grown since the last look. `wanted`: keys wait that another instance has left.
+ */
+function createChangeFeed(
+  { timers, log }: Pick<ClusterOptions, 'timers' | 'log'>,
+  side: SideConnection,
+  { grown, wanted }: { grown(): void; wanted(): Promise<void> },
+) {
   const announced = new WeakSet<CommitGroup>()
   let hasNotify = false
   let newest: number | undefined
@@ -210,14 +198,16 @@ function createChangeFeed({ side, timers, log, grown, wanted }: ChangeFeedOption
   }
 
   return {
-    announce: async (tx) => {
+    /** Has the commit of `tx` wake the other instances. */
+    announce: async (tx: WriterTx): Promise<void> => {
       if (!hasNotify || announced.has(tx.group)) return
       announced.add(tx.group)
       tx.group.beforeCommit(async (last) => {
         await last.all(ANNOUNCE, { channel: CHANNEL, text: '' })
       })
     },
-    start: async () => {
+    /** Looks now and then, and whenever another instance says so, until `close`. */
+    start: async (): Promise<void> => {
       try {
         await side.listen(CHANNEL, () => void look())
         hasNotify = true
@@ -227,7 +217,7 @@ function createChangeFeed({ side, timers, log, grown, wanted }: ChangeFeedOption
       await look()
       plan()
     },
-    close: () => {
+    close: (): void => {
       isClosed = true
       timers.clearTimeout(timer)
     },
@@ -253,7 +243,7 @@ interface ClusterListeners {
 }
 
 /** This instance among those that share its store. */
-export interface Cluster {
+interface Cluster {
   readonly placement: Placement
   /** Undefined where nobody else has the store. */
   readonly shared: SharedStore | undefined
@@ -267,7 +257,7 @@ export interface Cluster {
   close(): Promise<void>
 }
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly db: Database
   readonly epochIn: EpochReader
   readonly settings: Settings
@@ -329,18 +319,13 @@ async function amongOthers(
     // In its name: one that leads no longer takes nothing away.
     await (term === undefined ? take() : inTerm(term, take))
   }
-  const feed = createChangeFeed({
-    side,
-    timers,
-    log,
-    grown: () => listeners?.outbox.committed(),
-    wanted: takeWanted,
-  })
-  const wanted = createWantedKeys({ db, nowMs, announce: (tx) => feed.announce(tx), log })
+  const grown = (): void => listeners?.outbox.committed()
+  const { announce, start, close } = createChangeFeed({ timers, log }, side, { grown, wanted: takeWanted })
+  const wanted = createWantedKeys({ db, nowMs, announce, log })
   return {
     placement,
     shared: {
-      announce: (tx) => feed.announce(tx),
+      announce,
       leave: async (tx, keys) => {
         // Of this epoch until the commit: whoever leads after it looks at all keys.
         const isLeader = (await epochIn(tx)) === leadership.term()?.epoch
@@ -358,10 +343,10 @@ async function amongOthers(
       listeners = heard
       leadership.onChange(() => void heard.reconciler.follow())
       await heard.reconciler.follow()
-      await feed.start()
+      await start()
     },
     close: async () => {
-      feed.close()
+      close()
       await leadership.close()
     },
   }

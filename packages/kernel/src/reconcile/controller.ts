@@ -3,6 +3,7 @@ import {
   backoffMs,
   type Clock,
   type Log,
+  messageOf,
   type Outcome,
   type Reconciler,
 } from '@steeple/contracts'
@@ -417,7 +418,7 @@ export class Controller {
       this.#firstPass?.delete(key)
       counted(this.#resource, result)
     }
-    const fault = `${result} ${error instanceof Error ? error.message : String(error)}`
+    const fault = `${result} ${messageOf(error)}`
     const level = fault === this.#fault ? 'debug' : 'warn'
     this.#fault = fault
     log[level]({ ...facts, keys: loggedKeys(call), result, retryMs, err: error }, 'reconcile failed')

@@ -46,39 +46,12 @@ export async function readLease(reader: Pick<Reader, 'all'>): Promise<LeaseRow |
   return (await reader.all<LeaseRow>(READ))[0]
 }
 
-/** Prolongs it. False: somebody else has it. */
-async function renewLease(
-  reader: Pick<Reader, 'all'>,
-  mine: { readonly holder: string; readonly epoch: number; readonly ttl: number },
-): Promise<boolean> {
-  return (await reader.all(RENEW, { ...mine })).length === 1
-}
-
-/**
- * Takes it from a holder that has not renewed it since it was seen so. In the writer alone: an epoch never changes while
- * another transaction of the writers goes on.
- */
-async function takeLease(
-  tx: WriterTx,
-  by: { readonly holder: string; readonly name: string; readonly keys: string; readonly ttl: number },
-  { epoch, renewals }: LeaseRow,
-): Promise<boolean> {
-  return (await tx.run(TAKE, { ...by, epoch, renewals })) === 1
-}
-
-async function releaseLease(
-  reader: Pick<Reader, 'all'>,
-  mine: { readonly holder: string; readonly epoch: number },
-): Promise<void> {
-  await reader.all(RELEASE, { ...mine })
-}
-
 /** The epoch that a transaction of the writer commits under. */
 export async function epochOf(tx: WriterTx): Promise<{ readonly holder: string; readonly epoch: number }> {
   return (await tx.get<{ holder: string; epoch: number }>(EPOCH)) ?? { holder: '', epoch: 0 }
 }
 
-export interface ElectionOptions {
+interface ElectionOptions {
   readonly db: Pick<Database, 'transact'>
   readonly side: SideConnection
   readonly machine: Machine
@@ -183,7 +156,8 @@ class Candidate implements Leadership {
     if (term === undefined) return
     this.#end('this instance stops')
     // Where it cannot be given back it ends by itself.
-    await releaseLease(this.#options.side, { holder: this.#holder, epoch: term.epoch }).catch(() => undefined)
+    const mine = { holder: this.#holder, epoch: term.epoch }
+    await this.#options.side.all(RELEASE, mine).catch(() => undefined)
   }
 
   #plan(): void {
@@ -210,7 +184,7 @@ class Candidate implements Leadership {
   async #renew(term: HeldTerm): Promise<void> {
     const askedMs = this.#nowMs()
     const mine = { holder: this.#holder, epoch: term.epoch, ttl: LEASE_MS }
-    if (await renewLease(this.#options.side, mine)) term.prolong(askedMs + LEASE_MS - MARGIN_MS)
+    if ((await this.#options.side.all(RENEW, mine)).length === 1) term.prolong(askedMs + LEASE_MS - MARGIN_MS)
     else this.#end('another instance has it')
   }
 
@@ -225,12 +199,14 @@ class Candidate implements Leadership {
     if (this.#isClosed || !this.#isOver(seen, nowMs, before === undefined)) return
     const askedAt = { ms: nowMs }
     const { name, keys } = this.#options
-    const by = { holder: this.#holder, name, keys, ttl: LEASE_MS }
+    const { epoch, renewals } = row
+    const by = { holder: this.#holder, name, keys, ttl: LEASE_MS, epoch, renewals }
+    // In the writer alone: an epoch never changes while another transaction of the writers goes on.
     const isTaken = await this.#options.db.transact(async (tx) => {
       askedAt.ms = this.#nowMs()
-      return await takeLease(tx, by, row)
+      return (await tx.run(TAKE, by)) === 1
     })
-    if (isTaken) this.#begin(row.epoch + 1, askedAt.ms + LEASE_MS - MARGIN_MS)
+    if (isTaken) this.#begin(epoch + 1, askedAt.ms + LEASE_MS - MARGIN_MS)
     // Another was faster: who has it now, and with which keys, is what counts.
     else this.#seen = { row: (await readLease(this.#options.side)) ?? row, sinceMs: this.#nowMs() }
   }
@@ -245,13 +221,8 @@ class Candidate implements Leadership {
   }
 
   #begin(epoch: number, untilMs: number): void {
-    this.#term = new HeldTerm(
-      epoch,
-      untilMs,
-      () => this.#nowMs(),
-      this.#options.timers,
-      () => this.term(),
-    )
+    const nowMs = (): number => this.#nowMs()
+    this.#term = heldTerm(epoch, untilMs, nowMs, this.#options.timers, () => void this.term())
     this.#options.log.info({ epoch }, 'this instance leads')
     this.#tell()
   }
@@ -279,47 +250,34 @@ const NAMELESS =
   'another instance serves this store; give each of them a name (cluster.instance, SVC_CLUSTER_INSTANCE), and ' +
   'cluster.machine the name of the one that has the radio and the core'
 
-class HeldTerm implements Term {
-  readonly epoch: number
-  /** Whether the newest renewal was answered. */
-  isFresh = true
-  readonly #nowMs: () => number
-  readonly #timers: Timers
-  readonly #check: () => void
-  readonly #ended = new AbortController()
-  #untilMs: number
-  #timer: unknown
+type HeldTerm = ReturnType<typeof heldTerm>
 
-  constructor(epoch: number, untilMs: number, nowMs: () => number, timers: Timers, check: () => void) {
-    this.epoch = epoch
-    this.#untilMs = untilMs
-    this.#nowMs = nowMs
-    this.#timers = timers
-    this.#check = check
-    this.#watch()
+/** `check` is called when it should be over. */
+function heldTerm(epoch: number, until: number, nowMs: () => number, timers: Timers, check: () => void) {
+  const ended = new AbortController()
+  let untilMs = until
+  let timer: unknown
+  const remainingMs = (): number => (ended.signal.aborted ? -1 : untilMs - nowMs())
+  const watch = (): void => {
+    timers.clearTimeout(timer)
+    timer = timers.setTimeout(check, Math.max(0, remainingMs()) + 1)
   }
-
-  get signal(): AbortSignal {
-    return this.#ended.signal
+  watch()
+  const term = {
+    epoch,
+    /** Whether the newest renewal was answered. */
+    isFresh: true,
+    signal: ended.signal,
+    remainingMs,
+    prolong: (ms: number): void => {
+      term.isFresh = true
+      untilMs = Math.max(untilMs, ms)
+      watch()
+    },
+    end: (): void => {
+      timers.clearTimeout(timer)
+      ended.abort()
+    },
   }
-
-  remainingMs(): number {
-    return this.#ended.signal.aborted ? -1 : this.#untilMs - this.#nowMs()
-  }
-
-  prolong(untilMs: number): void {
-    this.isFresh = true
-    this.#untilMs = Math.max(this.#untilMs, untilMs)
-    this.#watch()
-  }
-
-  end(): void {
-    this.#timers.clearTimeout(this.#timer)
-    this.#ended.abort()
-  }
-
-  #watch(): void {
-    this.#timers.clearTimeout(this.#timer)
-    this.#timer = this.#timers.setTimeout(() => this.#check(), Math.max(0, this.remainingMs()) + 1)
-  }
+  return term
 }

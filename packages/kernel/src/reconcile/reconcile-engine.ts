@@ -1,45 +1,21 @@
-import type { Clock, Log, Reconciler, RunsOn, TraceParent } from '@steeple/contracts'
+import {
+  type Clock,
+  createTurns,
+  type Log,
+  type Reconciler,
+  type RunsOn,
+  type TraceParent,
+} from '@steeple/contracts'
 import type { Timers } from '../clock/deadline.ts'
 import type { KernelMetrics } from '../telemetry/metrics.ts'
 import type { Tracing } from '../telemetry/tracing.ts'
-import { createTraceBook } from './call.ts'
+import { createTraceBook, type TraceBook } from './call.ts'
 import type { WantedKey } from './cluster.ts'
-import type { ControllerOptions } from './controller.ts'
-import { Controller } from './controller.ts'
-import type { Placement } from './leadership.ts'
-import { inTerm, termSignal } from './leadership.ts'
-
-/** Runs the reconcilers of the kernel and of every live plugin. */
-export interface ReconcileEngine {
-  /** Why `owner` may not bring these reconcilers: a resource is another's or named twice. Undefined when it may. */
-  problemOf(owner: string, reconcilers: readonly Reconciler[]): string | undefined
-  /**
-   * Makes these the reconcilers of `owner`, in place of those it had. A resource that stays keeps its waiting keys;
-   * the call of the copy before ends first. Each new one lists its keys at once.
-   */
-  attach(owner: string, reconcilers: readonly Reconciler[]): Promise<void>
-  /** Begins with what runs here now and ends what does no longer: the leader is another one. */
-  follow(): Promise<void>
-  /** Where a resource is reconciled; undefined when nobody here knows it. */
-  placeOf(resource: string): RunsOn | undefined
-  /** Ends the running calls of `owner` and starts none until `attach`. Waiting keys stay. */
-  pause(owner: string): Promise<void>
-  /** Asks for a look at a key soon, in a trace. A resource that nobody reconciles: nothing happens, its first listing finds it. */
-  enqueue(resource: string, key: string, isUrgent?: boolean, trace?: TraceParent): void
-  /** As `enqueue`, of a key that was left to the other instances already. */
-  enqueueHere(resource: string, key: string, isUrgent: boolean, trace: TraceParent | undefined): void
-  /** All reconcilers of the start are attached: from now on `isReady` can become true. */
-  begin(): void
-  /** Whether the first pass of every reconciler of the start is over. Once true it stays so. */
-  readonly isReady: boolean
-  /** Whether no reconciler works and no key is due now. */
-  readonly isIdle: boolean
-  /** Aborts and awaits every call; attaches nothing afterwards. */
-  close(): Promise<void>
-}
+import { Controller, type ControllerOptions } from './controller.ts'
+import { inTerm, type Placement, type Term, termSignal } from './leadership.ts'
 
 /** What the engine needs. `random` gives 0 (inclusive) to 1 (exclusive). */
-export interface ReconcileOptions {
+interface ReconcileOptions {
   readonly clock: Clock
   readonly timers: Timers
   readonly log: Log
@@ -56,52 +32,174 @@ export interface ReconcileOptions {
 /** Seconds. A step that asks a core or an HSS takes tens of milliseconds; the bound on a call is a minute. */
 const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
 
-/** Makes an engine without reconcilers. It costs nothing while no key is due. */
-export function createReconcileEngine(options: ReconcileOptions): ReconcileEngine {
-  const { placement, tracing } = options
-  const book = tracing && createTraceBook(tracing, () => options.clock.nowMs())
-  const reconcilers = createReconcilerRegistry(placement, () => controllerOptions)
-  const { held: controllers, isHere } = reconcilers
-  const controllerOptions = { ...measured(options, () => controllers), traces: book }
-  let hasBegun = false
-  let isLatched = false
-  const enqueuing =
-    (elsewhere?: ReconcileOptions['elsewhere']): ReconcileEngine['enqueue'] =>
-    (resource, key, isUrgent = false, trace = undefined) => {
-      const held = controllers.get(resource)
-      if (held === undefined) return
-      if (!isHere(held)) {
-        // Whoever reconciles it goes on with the trace; nobody here would take it out of the book.
-        elsewhere?.({ resource, key, isUrgent, trace })
-        return
-      }
-      if (trace !== undefined) book?.add(resource, key, trace)
-      held.controller.enqueue(key, isUrgent)
-    }
+/** A reconciler, whose it is, and the queue in front of it. */
+interface Held {
+  readonly owner: string
+  readonly controller: Controller
+  readonly reconciler: Reconciler
+  /** The term in which it was attached; undefined while it is not. */
+  epoch: number | undefined
+  /** Until its owner attaches again. */
+  isPaused: boolean
+}
 
+/** Runs the reconcilers of the kernel and of every live plugin. It costs nothing while no key is due. */
+export class ReconcileEngine {
+  readonly #options: ReconcileOptions
+  readonly #controllerOptions: ControllerOptions
+  readonly #book: TraceBook | undefined
+  readonly #held = new Map<string, Held>()
+  readonly #turns = createTurns()
+  #hasBegun = false
+  #wasReady = false
+  #isClosed = false
+
+  constructor(options: ReconcileOptions) {
+    const { tracing, clock } = options
+    this.#options = options
+    this.#book = tracing && createTraceBook(tracing, () => clock.nowMs())
+    this.#controllerOptions = { ...measured(options, () => this.#held), traces: this.#book }
+  }
+
+  /** Why `owner` may not bring these reconcilers: a resource is another's or named twice. Undefined when it may. */
+  problemOf(owner: string, reconcilers: readonly Reconciler[]): string | undefined {
+    const seen = new Set<string>()
+    for (const { resource } of reconcilers) {
+      const other = this.#held.get(resource)?.owner ?? owner
+      if (other !== owner) return `the resource ${resource} is reconciled by ${other}`
+      if (seen.has(resource)) return `the resource ${resource} is named twice`
+      seen.add(resource)
+    }
+    return undefined
+  }
+
+  /**
+   * Makes these the reconcilers of `owner`, in place of those it had. A resource that stays keeps its waiting keys;
+   * the call of the copy before ends first. Each new one lists its keys at once.
+   */
+  async attach(owner: string, reconcilers: readonly Reconciler[]): Promise<void> {
+    const problem = this.problemOf(owner, reconcilers)
+    if (problem !== undefined) throw new TypeError(problem)
+    const before = this.#of(owner)
+    await Promise.all(before.map(({ controller }) => controller.detach()))
+    const stay = new Set(reconcilers.map(({ resource }) => resource))
+    for (const { reconciler } of before)
+      if (!stay.has(reconciler.resource)) this.#held.delete(reconciler.resource)
+    if (this.#isClosed) return
+    for (const reconciler of reconcilers) {
+      const { resource } = reconciler
+      const controller =
+        this.#held.get(resource)?.controller ?? new Controller(resource, this.#controllerOptions)
+      const held: Held = { owner, controller, reconciler, epoch: undefined, isPaused: false }
+      this.#held.set(resource, held)
+      this.#engage(held)
+    }
+  }
+
+  /** Ends the running calls of `owner` and starts none until `attach`. Waiting keys stay. */
+  async pause(owner: string): Promise<void> {
+    const paused = this.#of(owner)
+    for (const held of paused) held.isPaused = true
+    await Promise.all(paused.map(({ controller }) => controller.detach()))
+  }
+
+  /** Begins with what runs here now and ends what does no longer: the leader is another one. */
+  follow(): Promise<void> {
+    return this.#turns(async () => {
+      for (const held of this.#held.values()) {
+        const isEngaged = held.epoch !== undefined
+        const isSame =
+          this.#isHere(held) === isEngaged && (runsOf(held) !== 'leader' || held.epoch === this.#epoch())
+        if (this.#isClosed || isSame || held.isPaused || !(this.#isHere(held) || isEngaged)) continue
+        held.epoch = undefined
+        await held.controller.detach()
+        if (this.#held.get(held.reconciler.resource) === held) this.#engage(held)
+      }
+    })
+  }
+
+  /** Where a resource is reconciled; undefined when nobody here knows it. */
+  placeOf(resource: string): RunsOn | undefined {
+    const held = this.#held.get(resource)
+    return held && runsOf(held)
+  }
+
+  /** Asks for a look at a key soon, in a trace. A resource that nobody reconciles: nothing happens, its first listing finds it. */
+  enqueue = (resource: string, key: string, isUrgent = false, trace?: TraceParent): void => {
+    const held = this.#held.get(resource)
+    // Whoever reconciles it goes on with the trace; nobody here would take it out of the book.
+    if (held !== undefined && !this.#isHere(held))
+      this.#options.elsewhere?.({ resource, key, isUrgent, trace })
+    else this.enqueueHere(resource, key, isUrgent, trace)
+  }
+
+  /** As `enqueue`, of a key that was left to the other instances already. */
+  enqueueHere = (resource: string, key: string, isUrgent: boolean, trace: TraceParent | undefined): void => {
+    const held = this.#held.get(resource)
+    if (held === undefined || !this.#isHere(held)) return
+    if (trace !== undefined) this.#book?.add(resource, key, trace)
+    held.controller.enqueue(key, isUrgent)
+  }
+
+  /** All reconcilers of the start are attached: from now on `isReady` can become true. */
+  begin(): void {
+    this.#hasBegun = true
+  }
+
+  /** Whether the first pass of every reconciler of the start is over. Once true it stays so. */
+  get isReady(): boolean {
+    this.#wasReady ||= this.#hasBegun && this.#here().every(({ controller }) => controller.isPassed)
+    return this.#wasReady
+  }
+
+  /** Whether no reconciler works and no key is due now. */
+  get isIdle(): boolean {
+    return this.#here().every(({ controller }) => controller.isIdle)
+  }
+
+  /** Aborts and awaits every call; attaches nothing afterwards. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#held.values()].map(({ controller }) => controller.detach()))
+    this.#held.clear()
+  }
+
+  #of(owner: string): readonly Held[] {
+    return [...this.#held.values()].filter((held) => held.owner === owner)
+  }
+
+  #here(): readonly Held[] {
+    return [...this.#held.values()].filter((held) => this.#isHere(held))
+  }
+
+  #isHere(held: Held): boolean {
+    return this.#options.placement?.runsHere(runsOf(held)) !== false
+  }
+
+  #epoch(): number {
+    return this.#options.placement?.term()?.epoch ?? 0
+  }
+
+  /** A term begins with a full look at all keys, whoever looked at them before. */
+  #engage(held: Held): void {
+    if (held.isPaused || !this.#isHere(held)) return
+    held.epoch = this.#epoch()
+    const term = runsOf(held) === 'leader' ? this.#options.placement?.term() : undefined
+    held.controller.attach(term === undefined ? held.reconciler : endingWith(term, held.reconciler))
+  }
+}
+
+function runsOf({ reconciler }: Held): RunsOn {
+  return reconciler.runs ?? 'leader'
+}
+
+/** What is done in the name of a term ends with it. */
+function endingWith(term: Term, reconciler: Reconciler): Reconciler {
+  if (term.epoch === 0) return reconciler
   return {
-    problemOf: reconcilers.problemOf,
-    attach: reconcilers.attach,
-    pause: reconcilers.pause,
-    follow: reconcilers.follow,
-    placeOf: (resource) => {
-      const held = controllers.get(resource)
-      return held === undefined ? undefined : (held.reconciler.runs ?? 'leader')
-    },
-    enqueue: enqueuing(options.elsewhere),
-    enqueueHere: enqueuing(),
-    begin: () => {
-      hasBegun = true
-    },
-    get isReady() {
-      isLatched ||=
-        hasBegun && [...controllers.values()].every((held) => !isHere(held) || held.controller.isPassed)
-      return isLatched
-    },
-    get isIdle() {
-      return [...controllers.values()].every((held) => !isHere(held) || held.controller.isIdle)
-    },
-    close: reconcilers.close,
+    ...reconciler,
+    keys: () => inTerm(term, () => reconciler.keys()),
+    reconcile: (keys, signal) => inTerm(term, () => reconciler.reconcile(keys, termSignal(term, signal))),
   }
 }
 
@@ -132,131 +230,5 @@ function measured(
     random,
     counted: (resource, result) => total.inc({ resource, result }),
     timed: (resource, value) => seconds.observe(value, { resource }),
-  }
-}
-
-/** A reconciler, whose it is, and the queue in front of it. */
-interface Held {
-  readonly owner: string
-  readonly controller: Controller
-  readonly reconciler: Reconciler
-  /** The term in which it was attached; undefined while it is not. */
-  epoch: number | undefined
-  /** Until its owner attaches again. */
-  isPaused: boolean
-}
-
-/** The reconcilers of all owners, at work where they run now. */
-interface ReconcilerRegistry {
-  readonly held: ReadonlyMap<string, Held>
-  isHere(held: Held): boolean
-  /** See `ReconcileEngine`; these do as it says. */
-  problemOf(owner: string, reconcilers: readonly Reconciler[]): string | undefined
-  attach(owner: string, reconcilers: readonly Reconciler[]): Promise<void>
-  pause(owner: string): Promise<void>
-  follow(): Promise<void>
-  close(): Promise<void>
-}
-
-/** Nobody has any. `placement`: what runs here; everything when absent. */
-function createReconcilerRegistry(
-  placement: Placement | undefined,
-  options: () => ControllerOptions,
-): ReconcilerRegistry {
-  const controllers = new Map<string, Held>()
-  let turn = Promise.resolve()
-  let isClosed = false
-
-  const controllersOf = (owner: string): readonly (readonly [string, Controller])[] =>
-    [...controllers]
-      .filter(([, held]) => held.owner === owner)
-      .map(([resource, held]) => [resource, held.controller] as const)
-
-  const attach = async (owner: string, reconcilers: readonly Reconciler[]): Promise<void> => {
-    const problem = problemIn(controllers, owner, reconcilers)
-    if (problem !== undefined) throw new TypeError(problem)
-    await Promise.all(controllersOf(owner).map(([, controller]) => controller.detach()))
-    const stay = new Set(reconcilers.map((reconciler) => reconciler.resource))
-    for (const [resource] of controllersOf(owner)) if (!stay.has(resource)) controllers.delete(resource)
-    if (isClosed) return
-    for (const reconciler of reconcilers) {
-      const controller =
-        controllers.get(reconciler.resource)?.controller ?? new Controller(reconciler.resource, options())
-      const held: Held = { owner, controller, reconciler, epoch: undefined, isPaused: false }
-      controllers.set(reconciler.resource, held)
-      engage(held)
-    }
-  }
-
-  const isHere = ({ reconciler }: Held): boolean => placement?.runsHere(reconciler.runs ?? 'leader') !== false
-
-  /** A term begins with a full look at all keys, whoever looked at them before. */
-  const engage = (held: Held): void => {
-    if (held.isPaused || !isHere(held)) return
-    held.epoch = epochNow()
-    held.controller.attach(inTermOf(placement, held.reconciler))
-  }
-
-  const epochNow = (): number => placement?.term()?.epoch ?? 0
-
-  const follow = async (): Promise<void> => {
-    for (const held of controllers.values()) {
-      const isEngaged = held.epoch !== undefined
-      const isSame = isHere(held) === isEngaged && (runsEverywhere(held) || held.epoch === epochNow())
-      if (isClosed || isSame || held.isPaused || !(isHere(held) || isEngaged)) continue
-      held.epoch = undefined
-      await held.controller.detach()
-      if (controllers.get(held.reconciler.resource) === held) engage(held)
-    }
-  }
-
-  return {
-    held: controllers,
-    isHere,
-    problemOf: (owner, reconcilers) => problemIn(controllers, owner, reconcilers),
-    attach,
-    pause: async (owner) => {
-      for (const held of controllers.values()) if (held.owner === owner) held.isPaused = true
-      await Promise.all(controllersOf(owner).map(([, controller]) => controller.detach()))
-    },
-    follow: () => {
-      turn = turn.then(follow)
-      return turn
-    },
-    close: async () => {
-      isClosed = true
-      await Promise.all([...controllers.values()].map(({ controller }) => controller.detach()))
-      controllers.clear()
-    },
-  }
-}
-
-function problemIn(
-  controllers: ReadonlyMap<string, Held>,
-  owner: string,
-  reconcilers: readonly Reconciler[],
-): string | undefined {
-  const seen = new Set<string>()
-  for (const { resource } of reconcilers) {
-    const other = controllers.get(resource)?.owner ?? owner
-    if (other !== owner) return `the resource ${resource} is reconciled by ${other}`
-    if (seen.has(resource)) return `the resource ${resource} is named twice`
-    seen.add(resource)
-  }
-  return undefined
-}
-
-function runsEverywhere({ reconciler }: Held): boolean {
-  return (reconciler.runs ?? 'leader') !== 'leader'
-}
-
-/** What is done in the name of a term ends with it. */
-function inTermOf(placement: Placement | undefined, reconciler: Reconciler): Reconciler {
-  const term = (reconciler.runs ?? 'leader') === 'leader' ? placement?.term() : undefined
-  if (term === undefined || term.epoch === 0) return reconciler
-  return {
-    ...reconciler,
-    keys: () => inTerm(term, () => reconciler.keys()),
-    reconcile: (keys, signal) => inTerm(term, () => reconciler.reconcile(keys, termSignal(term, signal))),
   }
 }

@@ -1,7 +1,6 @@
 import type { Log, RunsOn } from '@steeple/contracts'
 import type { Timers } from '../clock/deadline.ts'
-import type { Placement } from './leadership.ts'
-import { inTerm, termSignal } from './leadership.ts'
+import { inTerm, type Placement, termSignal } from './leadership.ts'
 
 /** Periodic work of one owner. */
 export interface Scheduler {
@@ -41,13 +40,13 @@ export function createReasons(): Reasons {
 }
 
 /** What a scheduler needs. `random` gives 0 (inclusive) to 1 (exclusive). */
-export interface SchedulerOptions {
+interface SchedulerOptions {
   readonly timers: Timers
   readonly log: Log
   /** What runs here; everything when absent. */
-  readonly placement?: Placement
+  readonly placement?: Placement | undefined
   /** Each has all tasks run soon, once, and by their periods from then on. */
-  readonly reasons?: Reasons
+  readonly reasons?: Reasons | undefined
   readonly random?: () => number
 }
 

@@ -6,6 +6,7 @@ import {
   type ClosedItem,
   isServiceError,
   type Log,
+  messageOf,
   type Plugin,
   type RestoreOrder,
   type StagedFindings,
@@ -28,10 +29,10 @@ import {
 import { auditBeginning } from '../audit/audit-beginning.ts'
 import { auditTriggerSteps, plainSql } from '../audit/audit-chain.ts'
 import { auditAnchor, createAuditTrail } from '../audit/audit-trail.ts'
-import { createMutations } from '../mutation/create-mutations.ts'
-import { closeKeys, KERNEL_TABLES, kernelMigrations } from '../mutation/idempotency.ts'
-import type { Mutations } from '../mutation/mutations.ts'
-import type { StateParts } from './state-parts.ts'
+import { offlineMutations } from '../mutation/create-mutations.ts'
+import { closeKeys } from '../mutation/idempotency.ts'
+import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-tables.ts'
+import type { StateParts } from './node-state.ts'
 
 const ACTION = 'backup.restore'
 const APPLIED = 'select owner, id from kernel_migration'
@@ -227,7 +228,9 @@ async function settle(
   { principal, requestId }: RestoreOrder,
 ): Promise<StagedFindings['closed']> {
   const { clock, db } = parts
-  const mutations = stagedMutations(parts, secrets)
+  const { auditKey } = secrets
+  const vault = createVault(secrets.keyring)
+  const mutations = offlineMutations({ db, clock, vault, auditKey })
   const items: ClosedItem[] = []
   const at = {
     takenAtMs: facts.takenAtMs,
@@ -268,19 +271,6 @@ async function settle(
   return closed
 }
 
-function stagedMutations({ clock, db }: StateParts, secrets: Secrets): Mutations {
-  const nobody = (): void => undefined
-  return createMutations({
-    db,
-    vault: createVault(secrets.keyring),
-    clock,
-    auditKey: secrets.auditKey,
-    limits: () => ({}),
-    onDirty: nobody,
-    onEvents: nobody,
-  })
-}
-
 async function countRows(db: Database): Promise<Readonly<Record<string, number>>> {
   const tables = await db.all<{ readonly name: string }>(TABLES[db.dialect])
   const counts: Record<string, number> = {}
@@ -294,7 +284,7 @@ function asInvalid(error: unknown): unknown {
   const full = asFullDisk(error)
   if (full !== error) return full
   if (isServiceError(error) && error.status < 500) return error
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = messageOf(error)
   // Where it lies for now says nothing to anybody.
   return backupInvalid(reason.replaceAll(/\S*\/restore-staging\/(new\/)?/g, ''), { cause: error })
 }

@@ -4,50 +4,12 @@ const HIDDEN = '[redacted]'
 const HIDDEN_IMSI = '[imsi]'
 
 /** Names, without case, `-` and `_`, whose values never reach a log. */
-const SECRET_NAMES: ReadonlySet<string> = new Set([
-  'authorization',
-  'proxyauthorization',
-  'cookie',
-  'setcookie',
-  'xbackuppassphrase',
-  'passphrase',
-  'password',
-  'passwd',
-  'secret',
-  'secrets',
-  'token',
-  'accesstoken',
-  'refreshtoken',
-  'bootstraptoken',
-  'jwt',
-  'apikey',
-  'privatekey',
-  'psk',
-  'presharedkey',
-  'ki',
-  'op',
-  'opc',
-  'k',
-  'adm',
-  'adm1',
-  'pin',
-  'pin1',
-  'pin2',
-  'puk',
-  'puk1',
-  'puk2',
-  'imsi',
-  'supi',
-  'msisdn',
-  'iccid',
-  'eid',
-  'matchingid',
-  'activationcode',
-  'confirmationcode',
-  'otpauth',
-  'totp',
-  'csr',
-])
+const SECRET_NAMES: ReadonlySet<string> = new Set(
+  `authorization proxyauthorization cookie setcookie xbackuppassphrase passphrase password passwd secret
+  secrets token accesstoken refreshtoken bootstraptoken jwt apikey privatekey psk presharedkey ki op opc k
+  adm adm1 pin pin1 pin2 puk puk1 puk2 imsi supi msisdn iccid eid matchingid activationcode
+  confirmationcode otpauth totp csr`.split(/\s+/),
+)
 /** Names whose 32 hex digits are an identifier and not a key. */
 const IDENTIFIER_NAME = /(?:id|hash|sha256|trace|serial|fingerprint)$/i
 

@@ -10,64 +10,21 @@ interface LineRing {
 
 /** A line that is longer than this is kept without its end. */
 const LONGEST_LINE = 16_384
-/** Before each line: its order, and how many octets it has. */
-const HEAD_OCTETS = 12
-const LENGTH_AT = 8
 
-/**
- * A ring that holds at most so many octets, heads of lines included. It is no list of texts: each of them would outlive the
- * request that it is about by some hundred others, and be moved to the old part of the heap for nothing.
- */
+/** A ring that holds at most so many octets. */
 export function createLineRing(mostOctets: number): LineRing {
-  const octets = Buffer.allocUnsafeSlow(mostOctets)
-  let held = 0
-  /** Where the oldest line begins, and where the next one will. */
-  let first = 0
-  let next = 0
-  /** Where the last line before the end of the ring ends, while lines before `first` are newer than those behind. */
-  let turn = -1
-  const drop = (): void => {
-    first += HEAD_OCTETS + octets.readUInt32LE(first + LENGTH_AT)
-    held -= 1
-    if (first !== turn) return
-    first = 0
-    turn = -1
-  }
-  const makeRoom = (size: number): void => {
-    if (next + size > mostOctets) {
-      while (held > 0 && first >= next) drop()
-      turn = next
-      next = 0
-    }
-    while (held > 0 && first >= next && first < next + size) drop()
-    if (held > 0) return
-    first = next
-    turn = -1
-  }
+  const held: (readonly [order: number, line: string])[] = []
+  let octets = 0
   return {
     add: (order, line) => {
       const kept = line.length > LONGEST_LINE ? line.slice(0, LONGEST_LINE) : line
-      const length = Buffer.byteLength(kept)
-      const size = HEAD_OCTETS + length
+      const size = Buffer.byteLength(kept)
       if (size > mostOctets) return
-      makeRoom(size)
-      octets.writeDoubleLE(order, next)
-      octets.writeUInt32LE(length, next + LENGTH_AT)
-      octets.write(kept, next + HEAD_OCTETS, length === kept.length ? 'latin1' : 'utf8')
-      next += size
-      held += 1
+      held.push([order, kept])
+      octets += size
+      while (octets > mostOctets) octets -= Buffer.byteLength(held.shift()?.[1] ?? '')
     },
-    lines: () => {
-      let at = first
-      return Array.from({ length: held }, () => {
-        if (at === turn) at = 0
-        const begin = at + HEAD_OCTETS
-        const end = begin + octets.readUInt32LE(at + LENGTH_AT)
-        const line = [octets.readDoubleLE(at), octets.toString('utf8', begin, end)] as const
-        at = end
-        return line
-      })
-    },
+    lines: () => [...held],
   }
 }
 
@@ -127,23 +84,20 @@ const PAUSE_MS = 10
  */
 export function stdoutSink(fd = 1): LogSink {
   const sink = new FileSink(fd)
-  const flush = (): void => sink.flush()
-  const timer = setInterval(() => sink.start(), FLUSH_MS)
-  timer.unref()
-  process.on('exit', flush)
+  process.on('exit', sink.flush)
   return {
     write: (line) => sink.write(line),
-    flush,
+    flush: sink.flush,
     close: () => {
-      clearInterval(timer)
       sink.close()
-      process.off('exit', flush)
+      process.off('exit', sink.flush)
     },
   }
 }
 
 class FileSink {
   readonly #fd: number
+  readonly #timer = setInterval(() => this.#start(), FLUSH_MS).unref()
   #held: string[] = []
   #heldLength = 0
   /** Bytes that were taken from `#held` and are not written yet. */
@@ -161,25 +115,10 @@ class FileSink {
     this.#held.push(line)
     this.#heldLength += line.length
     if (this.#isClosed) this.flush()
-    else if (this.#heldLength >= MIN_WRITE_LENGTH) this.start()
+    else if (this.#heldLength >= MIN_WRITE_LENGTH) this.#start()
   }
 
-  /** Begins to write what is held unless that goes on already. */
-  start(): void {
-    if (this.#isWriting || this.#isBroken || !this.#take()) return
-    this.#isWriting = true
-    const bytes = this.#rest
-    this.#rest = Buffer.alloc(0)
-    write(this.#fd, bytes, (error, written) => {
-      this.#isWriting = false
-      this.#rest = Buffer.concat([bytes.subarray(error === null ? written : 0), this.#rest])
-      if (error !== null) this.#fail(error)
-      else if (this.#isClosed) this.flush()
-      else if (this.#rest.length > 0 || this.#heldLength >= MIN_WRITE_LENGTH) this.start()
-    })
-  }
-
-  flush(): void {
+  flush = (): void => {
     for (let tries = FLUSH_TRIES; tries > 0 && !this.#isBroken && this.#take(); ) {
       try {
         this.#rest = this.#rest.subarray(writeSync(this.#fd, this.#rest))
@@ -193,8 +132,24 @@ class FileSink {
   }
 
   close(): void {
+    clearInterval(this.#timer)
     this.#isClosed = true
     this.flush()
+  }
+
+  /** Begins to write what is held unless that goes on already. */
+  #start(): void {
+    if (this.#isWriting || this.#isBroken || !this.#take()) return
+    this.#isWriting = true
+    const bytes = this.#rest
+    this.#rest = Buffer.alloc(0)
+    write(this.#fd, bytes, (error, written) => {
+      this.#isWriting = false
+      this.#rest = Buffer.concat([bytes.subarray(error === null ? written : 0), this.#rest])
+      if (error !== null) this.#fail(error)
+      else if (this.#isClosed) this.flush()
+      else if (this.#rest.length > 0 || this.#heldLength >= MIN_WRITE_LENGTH) this.#start()
+    })
   }
 
   /** Moves what is held to the bytes that are next; false when there are none. */

@@ -72,18 +72,6 @@ function errorText(err: unknown): string {
 
 const LEVEL_NUMBERS: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 }
 
-/** Which lines are written: the configuration's level, and what holds for a time in its place. */
-interface LogLevels {
-  /** The configuration's. */
-  base: LogLevel
-  /** Whether a line of this level and component is written now. */
-  takes(level: LogLevel, component: string): boolean
-  /** Another level for a component (for all without one of their own when undefined); no level ends that. */
-  hold(component: string | undefined, level: LogLevel | undefined, forMs: number): void
-  /** What holds now, by component. */
-  holds(): readonly LogLevelHold[]
-}
-
 interface Held {
   readonly level: LogLevel
   /** By the clock that never goes back: a wall clock that leaps neither ends nor prolongs it. */
@@ -93,8 +81,8 @@ interface Held {
 /** Of all components that have none of their own. */
 const EVERY = ''
 
-/** Levels of which none is held. */
-function createLogLevels(base: LogLevel, clock: Clock): LogLevels {
+/** Which lines are written: the configuration's level, and what holds for a time in its place. */
+function createLogLevels(base: LogLevel, clock: Clock) {
   const held = new Map<string, Held>()
   const heldOf = (component: string): Held | undefined => {
     const found = held.get(component)
@@ -102,17 +90,21 @@ function createLogLevels(base: LogLevel, clock: Clock): LogLevels {
     held.delete(component)
     return undefined
   }
-  const levels: LogLevels = {
+  const levels = {
+    /** The configuration's. */
     base,
-    takes: (level, component) => {
+    /** Whether a line of this level and component is written now. */
+    takes: (level: LogLevel, component: string): boolean => {
       const holds = held.size === 0 ? undefined : (heldOf(component) ?? heldOf(EVERY))
       return LEVEL_NUMBERS[level] >= LEVEL_NUMBERS[holds?.level ?? levels.base]
     },
-    hold: (component = EVERY, level, forMs) => {
+    /** Another level for a component (for all without one of their own when undefined); no level ends that. */
+    hold: (component: string | undefined = EVERY, level: LogLevel | undefined, forMs: number): void => {
       if (level === undefined) held.delete(component)
       else held.set(component, { level, untilMonotonicMs: clock.monotonicMs() + forMs })
     },
-    holds: () =>
+    /** What holds now, by component. */
+    holds: (): readonly LogLevelHold[] =>
       [...held.keys()].toSorted().flatMap((component) => {
         const found = heldOf(component)
         if (found === undefined) return []
@@ -167,7 +159,7 @@ export interface KernelLog extends Log {
 export function createLog(options: LogOptions): KernelLog {
   const sink = options.sink ?? stdoutSink()
   const levels = createLogLevels(options.level, options.clock)
-  const isoTime = memoisedIsoTime(options.clock)
+  const isoTime = (): string => new Date(options.clock.nowMs()).toISOString()
   const write =
     options.format === 'console' ? consoleWriter(sink, levels, options.hasColours) : sink.write.bind(sink)
   const recent = createRecentLines()
@@ -193,7 +185,7 @@ export function createLog(options: LogOptions): KernelLog {
 
 function consoleWriter(
   sink: LogSink,
-  levels: LogLevels,
+  levels: ReturnType<typeof createLogLevels>,
   hasColours = process.stdout.isTTY === true,
 ): (line: string) => void {
   return (line) => {
@@ -203,7 +195,7 @@ function consoleWriter(
 
 interface Shared {
   readonly sink: LogSink
-  readonly levels: LogLevels
+  readonly levels: ReturnType<typeof createLogLevels>
   readonly recent: RecentLines
   /** Every component that a log was made for. */
   readonly components: Set<string>
@@ -259,19 +251,5 @@ function wrap(logger: Logger, shared: Shared, { bound, component }: Bindings): K
     recent: () => shared.recent.lines(),
     flush: () => shared.sink.flush(),
     close: () => shared.sink.close(),
-  }
-}
-
-/** RFC 3339 of the present; most lines share a millisecond with the one before. */
-function memoisedIsoTime(clock: Clock): () => string {
-  let lastMs = Number.NaN
-  let text = ''
-  return () => {
-    const nowMs = clock.nowMs()
-    if (nowMs !== lastMs) {
-      lastMs = nowMs
-      text = new Date(nowMs).toISOString()
-    }
-    return text
   }
 }

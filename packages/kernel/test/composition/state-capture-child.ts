@@ -3,7 +3,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import type { StateParts } from '../../src/state/state-parts.ts'
+import type { StateParts } from '../../src/state/node-state.ts'
 
 const [, , dataDir = '', at = ''] = process.argv
 
@@ -20,7 +20,7 @@ const CALLS = [
   'statSync',
 ] as const
 
-const { captureState } = await import('../../src/state/capture.ts')
+const { captureState } = await import('../../src/state/node-state.ts')
 const { openDatabase } = await import('@steeple/store')
 const { systemClock } = await import('@steeple/kernel')
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { openDatabase, openSqliteConnection } from '@steeple/store'
 import { assert, suite, tempDir } from '@steeple/testkit'
 import { systemClock } from '../../src/clock/deadline.ts'
-import { removeCaptures } from '../../src/state/capture.ts'
+import { removeCaptures } from '../../src/state/node-state.ts'
 
 const test = suite('a backup that is killed', { limitMs: 1_200_000 })
 

@@ -16,7 +16,7 @@ const CALLS = [
   'closeSync',
 ] as const
 
-const { decide } = await import('../../src/state/stage.ts')
+const { decide } = await import('../../src/state/node-state.ts')
 const { completeRestore } = await import('../../src/state/complete-restore.ts')
 const { defaultSettings } = await import('@steeple/testkit')
 

@@ -7,10 +7,10 @@ import { loadConfig } from '@steeple/settings'
 import { openSqliteConnection } from '@steeple/store'
 import { failure, onPostgres } from '@steeple/store/testing'
 import { assert, fakeClock, suite, tempDir } from '@steeple/testkit'
-import { acceptStoreLoss, permitNewStore } from '../../src/composition/kernel-base.ts'
+import { rotateVaultAudited } from '../../src/composition/housekeeping.ts'
 import { openOffline } from '../../src/composition/offline.ts'
+import { acceptStoreLoss, permitNewStore } from '../../src/composition/open-store.ts'
 import type { Kernel } from '../../src/create-kernel.ts'
-import { rotateVaultAudited } from '../../src/create-kernel.ts'
 import { startKernel } from '../start-kernel.ts'
 
 const LIMIT = { limitMs: 360_000 }

@@ -7,7 +7,7 @@ import { auditBeginning } from '../../src/audit/audit-beginning.ts'
 import type { AuditAnchor } from '../../src/audit/audit-trail.ts'
 import { createAuditTrail } from '../../src/audit/audit-trail.ts'
 import { createMutations } from '../../src/mutation/create-mutations.ts'
-import { kernelMigrations } from '../../src/mutation/idempotency.ts'
+import { kernelMigrations } from '../../src/mutation/kernel-tables.ts'
 import type { Mutation, Mutations } from '../../src/mutation/mutations.ts'
 import { createOutbox, type OutboxFeed } from '../../src/mutation/outbox.ts'
 

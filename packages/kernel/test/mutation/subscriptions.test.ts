@@ -4,7 +4,7 @@ import { onEachStore } from '@steeple/store/testing'
 import { assert, eventually, fakeClock } from '@steeple/testkit'
 import { createSubscriptions, type EventHandler, type Subscription } from '../../src/mutation/outbox.ts'
 import { inTerm } from '../../src/reconcile/leadership.ts'
-import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
+import { ReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
 import { createMetricsBoard } from '../../src/telemetry/metrics.ts'
 import { createTestLog, type Line } from '../plugins/test-host.ts'
 import { benched, type MutationBench, making, mutationBench } from './mutation-fixture.ts'
@@ -33,7 +33,7 @@ async function listening(
   const lines: Line[] = []
   const log = createTestLog(lines)
   const metrics = createMetricsBoard(log)
-  const engine = createReconcileEngine({
+  const engine = new ReconcileEngine({
     clock,
     timers: clock,
     log,

@@ -1,10 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readManifest as readBuilt } from '@steeple/kernel'
 import { assert, suite, tempDir } from '@steeple/testkit'
-import {
-  createManifestReader as createBuiltReader,
-  createManifestReader,
-} from '../../src/plugin-packages/manifest.ts'
+import { readManifest } from '../../src/plugin-packages/manifest.ts'
 
 const compiled = suite('plugin-packages/compiled-check')
 
@@ -53,15 +51,14 @@ const CHANGES: readonly (readonly [of: object, manifest: object])[] = [
 
 compiled('says of each package what the schema says when it is compiled on the spot', async () => {
   await using temp = await tempDir()
-  const [built, own] = [createBuiltReader(), createManifestReader()]
   let refused = 0
   for (const [index, [ofPackage, ofManifest]] of CHANGES.entries()) {
     const dir = join(temp.path, String(index))
     mkdirSync(dir)
     const changed = { ...PACKAGE, steeple: { ...STEEPLE, ...ofManifest }, ...ofPackage }
     writeFileSync(join(dir, 'package.json'), JSON.stringify(changed))
-    const said = await own.read(dir, 'installed')
-    assert.equal(await built.read(dir, 'installed'), said, JSON.stringify(changed).slice(0, 300))
+    const said = await readManifest(dir, 'installed')
+    assert.equal(await readBuilt(dir, 'installed'), said, JSON.stringify(changed).slice(0, 300))
     if (typeof said === 'string') refused += 1
   }
   assert.is(refused, CHANGES.length - 2)

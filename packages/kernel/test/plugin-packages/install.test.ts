@@ -5,10 +5,9 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { isServiceError } from '@steeple/contracts'
 import { assert, suite, tempDir } from '@steeple/testkit'
+import { scanSources } from '../../src/plugin-packages/catalogue.ts'
 import { installPlugin } from '../../src/plugin-packages/install.ts'
-import { createManifestReader } from '../../src/plugin-packages/manifest.ts'
 import { tarOf } from '../../src/plugin-packages/pack.ts'
-import { scanSources } from '../../src/plugin-packages/sources.ts'
 
 const install = suite('plugin-packages/install')
 
@@ -36,7 +35,7 @@ install('finds what was installed, until a byte of it is another', async () => {
   await using root = await tempDir()
   const pluginsDir = join(root.path, 'plugins')
   const { dir } = await installPlugin(await packageAt(root.path), pluginsDir, ANYBODY)
-  const scan = () => scanSources(createManifestReader(), { packages: [], pluginsDir })
+  const scan = () => scanSources({ packages: [], pluginsDir })
   const before = await scan()
   assert.equal(
     before.found.map(({ manifest, version }) => [manifest.id, version]),

@@ -4,11 +4,10 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { isServiceError, makeSigningKey, readSigningKey } from '@steeple/contracts'
 import { assert, suite, tempDir } from '@steeple/testkit'
+import { type PluginSources, scanSources } from '../../src/plugin-packages/catalogue.ts'
 import { installPackage, installPlugin } from '../../src/plugin-packages/install.ts'
-import { createManifestReader } from '../../src/plugin-packages/manifest.ts'
 import { packPlugin } from '../../src/plugin-packages/pack.ts'
-import { keyId } from '../../src/plugin-packages/signature.ts'
-import { type PluginSources, scanSources } from '../../src/plugin-packages/sources.ts'
+import { keyId } from '../../src/plugin-packages/trust.ts'
 import { filesOf, keyOf, rewrite, signedPackage, writeBuilt } from './signed-package.ts'
 
 const signature = suite('plugin-packages/signature')
@@ -21,7 +20,7 @@ async function look(
   adopt?: PluginSources['adopt'],
 ) {
   const policy = () => ({ trust, allow_unsigned: allow })
-  const { found, rejected } = await scanSources(createManifestReader(), {
+  const { found, rejected } = await scanSources({
     packages: [],
     pluginsDir,
     policy,

@@ -1,6 +1,6 @@
 import { fakeClock, suite } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
-import { createScope } from '../../src/plugins/context.ts'
+import { createScope } from '../../src/plugins/live.ts'
 import { createTestLog, type Line } from './test-host.ts'
 
 const scope = suite('kernel/plugins/scope')

@@ -9,7 +9,7 @@ import type { HttpEdge, RouteSet } from '../../src/plugins/host.ts'
 import type { PluginRecord } from '../../src/plugins/plugin-entries.ts'
 import { PluginRegistry, type RegistryOptions } from '../../src/plugins/registry.ts'
 import { createServiceContainer } from '../../src/plugins/service-container.ts'
-import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
+import { ReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
 import { createMetricsBoard } from '../../src/telemetry/metrics.ts'
 
 /** An edge over node:http: exact paths, GET and POST, server-sent events by `stream`. */
@@ -156,7 +156,7 @@ export async function createTestHost(
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
   const edge = await createTestEdge()
   const metrics = createMetricsBoard(log)
-  const reconciler = createReconcileEngine({ clock, timers, log, metrics: metrics.kernel })
+  const reconciler = new ReconcileEngine({ clock, timers, log, metrics: metrics.kernel })
   const services = createServiceContainer()
   const migrated = new Map<string, string[]>()
   const settings = {

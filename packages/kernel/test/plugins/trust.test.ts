@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { suite, tempDir } from '@steeple/testkit'
 import * as assert from 'uvu/assert'
 import { type InstalledPlugin, installPlugin } from '../../src/plugin-packages/install.ts'
-import { createContentRecord } from '../../src/plugin-packages/signature.ts'
+import { createContentRecord } from '../../src/plugin-packages/trust.ts'
 import { failureOf, loadedHost, recordOf } from './test-host.ts'
 import { ANYBODY, writePlugin } from './test-plugin.ts'
 

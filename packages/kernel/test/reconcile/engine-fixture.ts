@@ -1,6 +1,6 @@
 import type { Outcome, Reconciler } from '@steeple/contracts'
 import { type FakeClock, fakeClock } from '@steeple/testkit'
-import { createReconcileEngine, type ReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
+import { ReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
 import { createMetricsBoard, type MetricsBoard } from '../../src/telemetry/metrics.ts'
 import { createTestLog, type Line } from './test-log.ts'
 
@@ -17,7 +17,7 @@ export function engineFixture(random: () => number = () => 0): EngineFixture {
   const lines: Line[] = []
   const log = createTestLog(lines)
   const metrics = createMetricsBoard(log)
-  const engine = createReconcileEngine({ clock, timers: clock, log, metrics: metrics.kernel, random })
+  const engine = new ReconcileEngine({ clock, timers: clock, log, metrics: metrics.kernel, random })
   return { clock, engine, metrics, lines }
 }
 

@@ -1,7 +1,7 @@
 import type { Reconciler, RunsOn } from '@steeple/contracts'
 import { assert, fakeClock, suite } from '@steeple/testkit'
 import type { Placement, Term } from '../../src/reconcile/leadership.ts'
-import { createReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
+import { ReconcileEngine } from '../../src/reconcile/reconcile-engine.ts'
 import { createScheduler } from '../../src/reconcile/scheduler.ts'
 import { createMetricsBoard } from '../../src/telemetry/metrics.ts'
 
@@ -58,7 +58,7 @@ placement('a term begins with a look at all keys, and ends the calls of the one 
   const clock = fakeClock()
   const at = movable()
   const sent: string[] = []
-  const engine = createReconcileEngine({
+  const engine = new ReconcileEngine({
     clock,
     timers: clock,
     log: SILENT,

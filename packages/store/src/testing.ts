@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { defineTable, type Migration, type Table } from '@steeple/contracts'
 import { type FakeClock, fakeClock, type Suite, suite, tempDir } from '@steeple/testkit'
 import { Client } from 'pg'
-import type { Database } from '../database.ts'
-import { openDatabase } from '../open.ts'
-import { openSqliteConnection } from '../sqlite-binding.ts'
+import type { Database } from './database.ts'
+import { openDatabase } from './open.ts'
+import { openSqliteConnection } from './sqlite-binding.ts'
 
 /** A row of the tests' own plugin `toy`. */
 export interface ToyRow {

@@ -1,26 +1,175 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type CapturedState,
+  type Clock,
+  createTurns,
   isServiceError,
+  messageOf,
+  type NodeIdentity,
+  type NodeState,
+  type Plugin,
+  replaceFileSync,
+  type StagedState,
   type StateFacts,
   type StateFile,
   storeUnavailable,
+  syncFolderSync,
 } from '@steeple/contracts'
+import type { Secrets } from '@steeple/secrets'
 import {
+  asFullDisk,
+  COMING,
   checkRoom,
+  checkStateName,
   type Database,
   filesBelow,
+  isRestorePending,
   KEYS_FOLDER,
   linkOrCopy,
   openSqliteConnection,
+  PENDING,
+  PLAN,
   PLUGINS_FOLDER,
+  type RestorePlan,
+  STAGING,
   STORE_FILE,
+  stampOf,
+  syncFoldersBelow,
+  writeStateFile,
 } from '@steeple/store'
 import { auditTriggerSteps } from '../audit/audit-chain.ts'
-import type { StateParts } from './state-parts.ts'
+import { prepareState } from './prepare-state.ts'
+
+/** The state of this node as a whole: see `NodeState`. What was cut off before is removed. */
+export function createNodeState(parts: StateParts): NodeState {
+  removeCaptures(parts.dataDir)
+  const staging = join(parts.dataDir, STAGING)
+  removeStaging(parts.dataDir)
+  const turns = createTurns()
+  let isBusy = false
+  return {
+    // One after the other: each takes the disk and the room of a whole store.
+    capture: ({ withKeys, signal }) => turns(() => captureState(parts, withKeys, signal)),
+    stage: async () => {
+      if (isRestorePending(parts.dataDir))
+        throw storeUnavailable('a restore was accepted; the service restarts')
+      if (isBusy) throw storeUnavailable('another restore is under way; try again when it is over')
+      isBusy = true
+      rmSync(staging, { recursive: true, force: true })
+      mkdirSync(join(staging, COMING), { recursive: true, mode: 0o700 })
+      return stagedState(parts, staging, () => {
+        isBusy = false
+      })
+    },
+  }
+}
+
+/** Removes what was not decided: after a kill, and at the end of a service that a restore was under way in. */
+export function removeStaging(dataDir: string): void {
+  rmSync(join(dataDir, STAGING), { recursive: true, force: true })
+}
+
+function stagedState(parts: StateParts, staging: string, done: () => void): StagedState {
+  let checked: StateFacts | undefined
+  let isOver = false
+  const coming = join(staging, COMING)
+  return {
+    room: (bytes) => checkRoom(parts.dataDir, bytes, 'the restore'),
+    add: async (name, size, chunks) => {
+      checkStateName(name)
+      await checkRoom(parts.dataDir, size, 'the restore')
+      await writeStateFile(join(coming, name), chunks).catch((error: unknown) => {
+        throw asFullDisk(error)
+      })
+    },
+    check: async (facts, order) => {
+      const findings = await prepareState(parts, coming, facts, order)
+      checked = facts
+      return findings
+    },
+    commit: async () => {
+      if (checked === undefined || isOver)
+        throw new Error('a state is checked before it is decided, and decided once')
+      try {
+        const kept = decide(parts, staging, checked.hasKeys)
+        isOver = true
+        parts.restart()
+        return kept
+      } catch (error) {
+        throw asFullDisk(error)
+      }
+    },
+    discard: async () => {
+      if (isOver) return
+      isOver = true
+      await rm(staging, { recursive: true, force: true })
+      done()
+    },
+  }
+}
+
+/** What says where a state belongs. */
+type StatePaths = Pick<StateParts, 'dataDir' | 'clock' | 'storeFile' | 'keysDir' | 'pluginsDir'>
+
+/** Decides for what is staged: all of it on the disk first; the name of the folder is the decision. Gives where what was is kept. */
+export function decide(parts: StatePaths, staging: string, hasKeys: boolean): string {
+  const { dataDir } = parts
+  const plan: RestorePlan = {
+    kept: keptName(parts),
+    store_file: parts.storeFile ?? null,
+    keys_dir: parts.keysDir,
+    plugins_dir: parts.pluginsDir,
+    has_keys: hasKeys,
+  }
+  replaceFileSync(join(staging, PLAN), `${JSON.stringify(plan, undefined, 2)}\n`)
+  syncFoldersBelow(staging)
+  renameSync(staging, join(dataDir, PENDING))
+  syncFolderSync(dataDir)
+  return join(dataDir, plan.kept)
+}
+
+function keptName({ dataDir, clock }: StatePaths): string {
+  const stamp = stampOf(clock.nowMs())
+  for (let again = 0; ; again++) {
+    const name = `restore-${stamp}${again === 0 ? '' : `-${again}`}`
+    if (!existsSync(join(dataDir, name))) return name
+  }
+}
+
+/** What the state of a node consists of, and who works on it. */
+export interface StateParts {
+  readonly dataDir: string
+  readonly keysDir: string
+  readonly pluginsDir: string
+  /** The file of the store; undefined when it is no file. */
+  readonly storeFile: string | undefined
+  readonly db: Database
+  readonly secrets: Secrets
+  readonly identity: NodeIdentity
+  readonly clock: Clock
+  /** Of the service. */
+  readonly version: string
+  /** The plugins that run, in the order in which they came; of an installed one the name of its folder. */
+  readonly plugins: () => readonly {
+    readonly id: string
+    readonly plugin: Plugin
+    readonly folder?: string
+  }[]
+  /** Ends the service and starts it anew, soon. */
+  readonly restart: () => void
+}
 
 const FOLDER = '.backup-'
 /** What is known of the copy of a store. */
@@ -66,7 +215,7 @@ export async function captureState(
     await release()
     signal.throwIfAborted()
     if (isServiceError(error)) throw error
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw storeUnavailable(`the backup could not be taken (${reason})`, { cause: error })
   }
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import type { Stats } from 'node:fs'
+import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import {
   readSignature,
   type SignedFiles,
@@ -9,7 +10,7 @@ import {
   signatureText,
   trustedName,
 } from '@steeple/contracts'
-import { createKeptMap, type KeptMap } from './kept-map.ts'
+import { createKeptMap, type KeptMap } from './kept-states.ts'
 
 /** How people tell keys apart: the first 64 bits of the SHA-256 of the public key's text, in groups of four hex digits. */
 export function keyId(publicKey: string): string {
@@ -139,4 +140,97 @@ export function judged(signed: Signed, policy: SignaturePolicy): Judged {
 function namesThatDiffer(signed: FileHashes, there: FileHashes): readonly string[] {
   const names = [...new Set([...signed.keys(), ...there.keys()])].toSorted()
   return names.filter((name) => signed.get(name) !== there.get(name)).slice(0, 5)
+}
+
+/** The first 8 hex characters of the SHA-256 of an entry file: part of the folder's name, part of what is checked at each load. */
+export function sha8(bytes: Uint8Array): string {
+  return sha256(bytes).slice(0, 8)
+}
+
+/** Rights of group and others to change something. */
+const FOREIGN_WRITE = 0o022
+/** In such a directory (`/tmp`) nobody renames or removes what belongs to somebody else. */
+const STICKY = 0o1000
+const ROOT = 0
+
+/**
+ * Why what lies in the plugins directory must not be trusted: somebody else owns the directory or one above it, or may
+ * change what is in there. The code in it runs with all rights of the service. Undefined: it may be trusted.
+ */
+export async function untrustedPlace(dir: string): Promise<string | undefined> {
+  const status = await lstat(dir)
+  if (status.isSymbolicLink()) return `${dir} is a symbolic link; make it a folder`
+  const own = problemOf(dir, status)
+  if (own !== undefined) return own
+  for (const path of new Set([...above(resolve(dir)), ...above(await realpath(dir))])) {
+    const problem = parentProblem(path, await lstat(path))
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+/** Every file of a plugin's folder by its name in it, sorted; or why the folder must not be trusted. */
+export async function trustedFiles(dir: string): Promise<readonly string[] | { readonly reason: string }> {
+  const files: string[] = []
+  const status = await lstat(dir)
+  if (!status.isDirectory()) return { reason: 'the folder is a link or no folder' }
+  const own = problemOf(dir, status)
+  if (own !== undefined) return { reason: own }
+  for (const name of await readdir(dir, { recursive: true })) {
+    const path = join(dir, name)
+    const inside = await lstat(path)
+    if (!inside.isDirectory() && !inside.isFile()) return { reason: `${name} is a link or no file` }
+    const problem = problemOf(path, inside)
+    if (problem !== undefined) return { reason: problem }
+    if (inside.isFile()) files.push(name.split(sep).join('/'))
+  }
+  return files.toSorted()
+}
+
+function above(path: string): readonly string[] {
+  const parent = dirname(path)
+  return parent === path ? [] : [parent, ...above(parent)]
+}
+
+/** A link is as good as its owner; where it leads is looked at by itself. */
+function parentProblem(path: string, status: Stats): string | undefined {
+  if (status.isSymbolicLink()) return ownerProblem(path, status)
+  return (status.mode & STICKY) === 0 ? problemOf(path, status) : ownerProblem(path, status)
+}
+
+function problemOf(path: string, status: Stats): string | undefined {
+  const owner = ownerProblem(path, status)
+  if (owner !== undefined) return owner
+  if ((status.mode & FOREIGN_WRITE) === 0) return undefined
+  const mode = (status.mode & 0o7777).toString(8).padStart(4, '0')
+  return `${path} may be changed by others (mode ${mode}); run: chmod go-w ${path}`
+}
+
+function ownerProblem(path: string, { uid }: Stats): string | undefined {
+  const own = process.getuid?.()
+  if (own === undefined || uid === own || uid === ROOT) return undefined
+  return `${path} belongs to user ${uid}, who is neither root nor the service (${own}); run: chown ${own} ${path}`
+}
+
+/** Why files of a plugin folder must not be trusted: links, paths out of the folder, writable by everybody. */
+export async function unsafeReason(dir: string, files: readonly string[]): Promise<string | undefined> {
+  if (!(await lstat(dir)).isDirectory()) return 'the folder is a link or no folder'
+  const root = await realpath(dir)
+  for (const file of files) {
+    const name = relative(dir, file)
+    try {
+      const status = await lstat(file)
+      if (!status.isFile()) return `${name} is a link or no file`
+      if ((status.mode & 0o002) !== 0) return `${name} may be changed by everybody; run chmod o-w on it`
+      if (!(await realpath(file)).startsWith(root + sep)) return `${name} lies outside of the folder`
+    } catch (error) {
+      if (isMissing(error)) return `${name} is missing; build the package first`
+      throw error
+    }
+  }
+  return undefined
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type Clock, type Log, type Settings, storeInvalid, type Tracer, tracerRef } from '@steeple/contracts'
+import { type Clock, type Log, messageOf, type Settings, storeInvalid } from '@steeple/contracts'
 import {
   createKeyFile,
   createVault,
@@ -14,30 +14,11 @@ import { acceptLoss, type Database, openDatabase, stampOf } from '@steeple/store
 import { auditBeginning } from '../audit/audit-beginning.ts'
 import { auditSeal } from '../audit/audit-chain.ts'
 import { type AuditAnchor, auditAnchor, settleAudit } from '../audit/audit-trail.ts'
-import {
-  type ClockKeeper,
-  createClockKeeper,
-  type Earliest,
-  type Machine,
-  thisMachine,
-} from '../clock/clock-keeper.ts'
-import { systemTimers, type Timers } from '../clock/deadline.ts'
-import { type JudgedClock, judgeClock } from '../clock/judged-clock.ts'
-import type { KernelOptions } from '../create-kernel.ts'
-import { KERNEL_TABLES, kernelMigrations } from '../mutation/idempotency.ts'
-import { createServiceContainer, type ServiceContainer } from '../plugins/service-container.ts'
-import {
-  type EpochReader,
-  epochReader,
-  joinCluster,
-  observeCluster,
-  termGuard,
-} from '../reconcile/cluster.ts'
-import { createReasons, type Reasons } from '../reconcile/scheduler.ts'
-import { createMetricsBoard, type MetricsBoard, observeProcess } from '../telemetry/metrics.ts'
-import { createTracing, type Tracing } from '../telemetry/tracing.ts'
+import { type ClockKeeper, createClockKeeper, type Earliest, type Machine } from '../clock/clock-keeper.ts'
+import type { JudgedClock } from '../clock/judged-clock.ts'
+import { KERNEL_TABLES, kernelMigrations } from '../mutation/kernel-tables.ts'
+import { type EpochReader, epochReader, termGuard } from '../reconcile/cluster.ts'
 import { fileOf, lockDataDir, lockPlace, storeUrlOf } from './data-dir-lock.ts'
-import { createLiveSettings, type LiveSettings } from './live-settings.ts'
 
 /** In the keys directory from `svc store new` until the new store stands. */
 const PERMIT = 'new-store.permit'
@@ -70,11 +51,6 @@ async function refuseEmptyStore(db: Database, presence: StorePresence): Promise<
   refuse(presence, fileOf(presence.url) === undefined ? 'the database is empty' : 'the store is empty')
 }
 
-/** Once the store stands, the next one must be permitted anew. */
-function forgetPermit(directory: string): void {
-  if (readKeyFile(directory, PERMIT) !== undefined) removeKeyFile(directory, PERMIT)
-}
-
 /**
  * Why the next start would not make the store that is missing: undefined when it would, or when there is one. For a
  * look from outside. Throws `secrets_invalid`.
@@ -87,7 +63,7 @@ export function missingStore(settings: Settings): string | undefined {
     refuseMissingStore({ directory, anchor, dataDir, url: storeUrlOf(settings) })
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return messageOf(error)
   }
 }
 
@@ -166,7 +142,7 @@ interface StoreOpening {
 }
 
 /** A store that this process alone serves, checked and up to date. */
-interface OpenStore {
+export interface OpenStore {
   readonly db: Database
   readonly vault: KernelVault
   readonly epochIn: EpochReader
@@ -181,7 +157,7 @@ interface OpenStore {
  * Takes the data directory, opens the store, brings its tables up and checks that keys, store and clock belong
  * together. Throws `data_dir_in_use`, `store_invalid`, `secrets_invalid`; what it opened is closed then.
  */
-async function openStore(opening: StoreOpening): Promise<OpenStore> {
+export async function openStore(opening: StoreOpening): Promise<OpenStore> {
   const { settings, secrets, clock, log } = opening
   const { directory, auditKey } = secrets
   const dataDir = settings.server.data_dir
@@ -210,69 +186,11 @@ async function openStore(opening: StoreOpening): Promise<OpenStore> {
     const timekeeper = createClockKeeper({ ...opening, db, nodeId })
     await timekeeper.atStart()
     const auditFinding = await settleAudit({ db, seal: auditSeal(auditKey), anchor, clock, log })
-    forgetPermit(directory)
+    // Now that the store stands, the next one must be permitted anew.
+    if (readKeyFile(directory, PERMIT) !== undefined) removeKeyFile(directory, PERMIT)
     return { db, vault, epochIn, anchor, timekeeper, auditFinding, close }
   } catch (error) {
     await close()
     throw error
   }
-}
-
-/** What everything else of the kernel stands on. */
-export interface KernelBase {
-  readonly clock: JudgedClock
-  readonly machine: Machine
-  readonly timers: Timers
-  readonly store: OpenStore
-  /** This instance among those that share the store. */
-  readonly cluster: Awaited<ReturnType<typeof joinCluster>>
-  readonly settings: LiveSettings
-  /** What all schedules hear of. */
-  readonly reasons: Reasons
-  readonly metrics: MetricsBoard
-  readonly tracing: Tracing
-  readonly services: ServiceContainer
-  /** Ends the measuring of this process. */
-  readonly stopObserving: () => void
-}
-
-/** Opens the store and joins the other instances. What it opened is closed when it throws; see `createKernel`. */
-export async function openKernelBase(options: KernelOptions): Promise<KernelBase> {
-  const { config, secrets, log, timers = systemTimers() } = options
-  const clock = judgeClock(options.clock)
-  const machine = options.machine ?? thisMachine()
-  const { settings } = config
-  const reasons = createReasons()
-  const clockwork = { clock, machine, earliest: earliestOf(options), moved: reasons.tell }
-  const store = await openStore({ settings, secrets, log, ...clockwork })
-  const nowMs = (): number => clock.nowMs()
-  const joining = joinCluster({ ...store, settings, machine, timers, log, nowMs, secrets })
-  const cluster = await joining.catch(async (error: unknown) => {
-    await store.close()
-    throw error
-  })
-  cluster.onTerm(reasons.tell)
-  const live = createLiveSettings(config, log)
-  live.onChange(reasons.tell)
-  const metrics = createMetricsBoard(log)
-  observeCluster(metrics.kernel, () => cluster.view())
-  const tracing = createTracing()
-  const services = createServiceContainer(tracing)
-  services.onChange((ids) => {
-    // As the ref says.
-    if (ids.has(tracerRef.id)) tracing.use(services.current(tracerRef.id) as Tracer | undefined)
-  })
-  return {
-    ...{ clock, machine, timers, store, cluster, reasons, metrics, tracing, services },
-    settings: live,
-    stopObserving: observeProcess(metrics.kernel),
-  }
-}
-
-/** No clock is right that says a time before these. */
-function earliestOf(known: { readonly buildDate?: string; readonly secrets: Secrets }): readonly Earliest[] {
-  const { buildDate, secrets } = known
-  const builtMs = Date.parse(buildDate ?? '')
-  const made = { ms: secrets.identity.createdAtMs, of: 'the making of this node' }
-  return Number.isNaN(builtMs) ? [made] : [made, { ms: builtMs, of: 'the build of this version' }]
 }

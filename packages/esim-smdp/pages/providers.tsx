@@ -21,6 +21,7 @@ import {
   toast,
   usePages,
   useState,
+  useTyped,
 } from '@steeple/console/kit'
 
 /** A provider, without its keys. */
@@ -299,12 +300,12 @@ function SetProviderDialog({
   readonly provider: Provider | undefined
   readonly onClose: () => void
 }) {
-  const [id, setId] = useState(provider?.id ?? '')
-  const [name, setName] = useState(provider?.name ?? '')
-  const [url, setUrl] = useState(provider?.url ?? '')
-  const [requester, setRequester] = useState(provider?.requester ?? '')
-  const [type, setType] = useState(provider?.profile_type ?? '')
-  const [subject, setSubject] = useState(provider?.notify_subject ?? '')
+  const { typed, of } = useTyped({
+    ...{ id: provider?.id ?? '', name: provider?.name ?? '', url: provider?.url ?? '' },
+    requester: provider?.requester ?? '',
+    profile_type: provider?.profile_type ?? '',
+    notify_subject: provider?.notify_subject ?? '',
+  })
   const [files, setFiles] = useState<Partial<Record<(typeof FILES)[number], File>>>({})
   const send = async () => {
     const chosen = FILES.flatMap((key) => {
@@ -312,16 +313,10 @@ function SetProviderDialog({
       return file === undefined ? [] : [{ key, file }]
     })
     const texts = await Promise.all(chosen.map(async ({ key, file }) => [key, await file.text()] as const))
+    const { id, name, ...fields } = typed
     return await api.put('/v1/esim/providers/{id}', {
       path: { id },
-      body: {
-        ...(name === '' ? {} : { name }),
-        url,
-        requester,
-        profile_type: type,
-        notify_subject: subject,
-        ...Object.fromEntries(texts),
-      },
+      body: { ...(name === '' ? {} : { name }), ...fields, ...Object.fromEntries(texts) },
     })
   }
   return (
@@ -335,24 +330,18 @@ function SetProviderDialog({
       onClose={onClose}
     >
       {provider === undefined ? (
-        <Field
-          text="esim.provider.id"
-          isRequired
-          pattern="[a-z][a-z0-9\-]{0,30}"
-          value={id}
-          onInput={setId}
-        />
+        <Field {...of('id')} text="esim.provider.id" isRequired pattern="[a-z][a-z0-9\-]{0,30}" />
       ) : null}
-      <Field text="esim.provider.name" maxLength={64} value={name} onInput={setName} />
-      <Field text="esim.provider.type" maxLength={64} value={type} onInput={setType} />
+      <Field {...of('name')} text="esim.provider.name" maxLength={64} />
+      <Field {...of('profile_type')} text="esim.provider.type" maxLength={64} />
       <FileField
         text="esim.provider.order_key"
         accept=".asc,.pgp,.txt"
         isRequired={false}
         onChoose={(file) => setFiles(withFile(files, 'order_key', file))}
       />
-      <Field text="esim.provider.url" type="url" value={url} onInput={setUrl} />
-      <Field text="esim.provider.requester" maxLength={128} value={requester} onInput={setRequester} />
+      <Field {...of('url')} text="esim.provider.url" type="url" />
+      <Field {...of('requester')} text="esim.provider.requester" maxLength={128} />
       {FILES.slice(1).map((key) => (
         <FileField
           key={key}
@@ -362,7 +351,7 @@ function SetProviderDialog({
           onChoose={(file) => setFiles(withFile(files, key, file))}
         />
       ))}
-      <Field text="esim.provider.subject" maxLength={512} value={subject} onInput={setSubject} />
+      <Field {...of('notify_subject')} text="esim.provider.subject" maxLength={512} />
     </FormDialog>
   )
 }

@@ -2,11 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { assert, enterOwnNetwork, eventually, suite, unusedPort } from '@steeple/testkit'
+import { assert, enterOwnNetwork, eventually, listen, suite, unusedPort } from '@steeple/testkit'
 import { runsWith } from '../harness/compatibility/runs.ts'
 import { type Mongo, needMongo, startMongo } from '../harness/hss/mongo.ts'
 import { OPEN } from '../harness/radio/box.ts'
@@ -32,7 +31,7 @@ interface CwmpCell {
   readonly timesTurnedOn: number
   /** Comes by itself, as after its power came back. */
   comes(): Promise<void>
-  close(): void
+  close(): Promise<void>
 }
 
 /** Starts the cell, which the ACS at `acsUrl` knows when it resolves. */
@@ -48,10 +47,9 @@ async function startCwmpCell(acsUrl: string): Promise<CwmpCell> {
     response.end()
     comes('6 CONNECTION REQUEST').catch(() => undefined) // the ACS is away: it calls again
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen(server)
   const parameter = (name: string): readonly [type: string, value: string] | undefined => {
-    if (name === CALLED_AT) return ['string', `http://127.0.0.1:${port}/`]
+    if (name === CALLED_AT) return ['string', `${url}/`]
     if (name === EARFCN) return ['unsignedInt', '3350']
     return name === ADMIN || name === RF_TX ? ['boolean', String(cell.isOn)] : undefined
   }
@@ -103,10 +101,7 @@ async function startCwmpCell(acsUrl: string): Promise<CwmpCell> {
     },
     // GenieACS turns it away for the moment in which it takes a task.
     comes: () => eventually(() => comes('1 BOOT')),
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
+    close,
   }
   await cell.comes()
   return cell
@@ -250,7 +245,7 @@ real.before(async () => {
 })
 real.after(async () => {
   await service?.stop()
-  cell?.close()
+  await cell?.close()
   await acs?.close()
   rmSync(folder, { recursive: true, force: true })
 })

@@ -1,3 +1,4 @@
+import { isRecord } from './json-schema.ts'
 import type { Principal, Role } from './roles.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
 import type { AuthenticatedPrincipal } from './services.ts'
@@ -21,6 +22,18 @@ export interface IssuedCertificate {
   readonly pem: string
   readonly serial: string
   readonly notAfterMs: number
+}
+/** The serial of a certificate in that form. */
+export function serialOf({ serialNumber }: { readonly serialNumber: string }): string {
+  return serialNumber.toLowerCase().replace(/^0+(?=.)/, '')
+}
+/** The URI by which a certificate names its node. */
+export function nodeUri(nodeId: string): string {
+  return `svc://node/${nodeId}`
+}
+/** The node that a certificate names; undefined where it names none. `subjectAltName`: as node gives it. */
+export function nodeIdIn(subjectAltName = ''): string | undefined {
+  return /(?:^|, )URI:svc:\/\/node\/([0-9a-f-]{36})(?:,|$)/.exec(subjectAltName)?.[1]
 }
 /** A certificate that is no longer to be believed. RFC 5280 §5.3. */
 export interface Revocation {
@@ -227,6 +240,13 @@ export interface BoxCalls {
     question: { readonly method: 'GET' | 'POST' | 'PUT'; readonly path: string; readonly body?: object },
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly body: unknown }>
+}
+/** What another box answered, for an error: `403 forbidden`, or its status alone. */
+export function answerText({ status, body }: Awaited<ReturnType<BoxCalls['call']>>): string {
+  const { error } = isRecord(body) ? body : {}
+  return isRecord(error) && typeof error.code === 'string'
+    ? `${status} ${error.code.slice(0, 64)}`
+    : String(status)
 }
 /** Provided by mesh. */
 export const boxCallsRef: ServiceRef<BoxCalls> = serviceRef<BoxCalls>('peering.calls', {

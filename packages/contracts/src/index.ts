@@ -1,4 +1,5 @@
 export {
+  answerText,
   BOX_SERVER_NAME,
   type BootstrapTokens,
   type BoxCalls,
@@ -17,12 +18,15 @@ export {
   nodeCaRef,
   nodeCertificatesRef,
   nodeCredentialsRef,
+  nodeIdIn,
   nodeRegistryRef,
+  nodeUri,
   type OtherBox,
   operatorCertificatesRef,
   type Peering,
   peeringRef,
   type Revocation,
+  serialOf,
 } from './box-services.ts'
 export { changeTag, namesTag, refuseStale } from './change-tag.ts'
 export { type ClosedItem, type ClosedItems, type ClosedKind, closedItemsRef } from './closed-items.ts'
@@ -205,6 +209,8 @@ export {
   type JsonSchema,
   jsonIn,
   NAME_PATTERN,
+  NODE_ID_PATTERN,
+  NODE_ID_SCHEMA,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
   PAGE_QUERY,
@@ -214,6 +220,7 @@ export {
   SIM_PARAMS,
   TIMESTAMP_SCHEMA,
 } from './json-schema.ts'
+export { type KernelRoute, kernelRoutes, routesIn } from './kernel-routes.ts'
 export {
   type CapturedState,
   type Launcher,
@@ -233,6 +240,7 @@ export {
   eachAbreast,
   eachPaced,
   type Pause,
+  pagesOf,
   restAfter,
   type Turns,
   untilAborted,

@@ -62,6 +62,10 @@ export const SIM_PARAMS: JsonSchema = objectSchema(
   ['imsi'],
 )
 
+/** The id of a node: a UUID in lower case (RFC 9562). */
+export const NODE_ID_PATTERN = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+export const NODE_ID_SCHEMA: JsonSchema = { type: 'string', pattern: NODE_ID_PATTERN }
+
 /** RFC 3339 UTC timestamp with milliseconds and a trailing `Z`. */
 export const TIMESTAMP_SCHEMA: JsonSchema = { type: 'string', format: 'date-time' }
 

@@ -105,6 +105,20 @@ export function chunksOf<T>(items: readonly T[], size: number): readonly (readon
   return Array.from({ length: count }, (_none, index) => items.slice(index * size, (index + 1) * size))
 }
 
+/** What is read by pages, each behind the key of the last one of the page before, until there is nothing more. */
+export async function* pagesOf<T>(
+  read: (after: string) => Promise<readonly T[]>,
+  keyOf: (last: T) => string,
+): AsyncGenerator<readonly T[]> {
+  for (let after = ''; ; ) {
+    const page = await read(after)
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    after = keyOf(last)
+  }
+}
+
 /** Has work done one after another, in the order in which it was asked for. */
 export type Turns = <T>(work: () => Promise<T>) => Promise<T>
 

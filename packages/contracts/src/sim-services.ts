@@ -1,5 +1,5 @@
 import type { Imsi, ImsiHash, Subscriber } from './drivers.ts'
-import type { JsonSchema } from './json-schema.ts'
+import { type JsonSchema, NODE_ID_SCHEMA } from './json-schema.ts'
 import type { Context } from './plugin.ts'
 import type { Principal } from './roles.ts'
 import { type ServiceRef, serviceRef } from './service-ref.ts'
@@ -294,10 +294,7 @@ export const REACH_FIELDS: { readonly reach: JsonSchema; readonly boxes: JsonSch
   },
   boxes: {
     type: 'array',
-    items: {
-      type: 'string',
-      pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-    },
+    items: NODE_ID_SCHEMA,
     uniqueItems: true,
     maxItems: 31,
     description: 'Node ids, with the reach boxes.',

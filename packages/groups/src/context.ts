@@ -7,8 +7,15 @@ import {
   nodeStateConflict,
   type OtherBox,
 } from '@steeple/contracts'
-import type { GroupsConfig } from './config.ts'
 import type { BuildFolder } from './software/builds.ts'
+
+/** Configuration of this plugin. */
+export interface GroupsConfig {
+  /** Public keys with names, `ed25519:… alice`: builds that they have signed run here. */
+  readonly build_keys: readonly string[]
+  /** How long a new build has to become well. A duration. */
+  readonly trial: string
+}
 
 /** What the routes and reconcilers of this plugin share. */
 export interface Parts {

@@ -5,7 +5,7 @@ import {
   jsonIn,
   msFromTimestamp,
   type NodeCredentials,
-  objectSchema,
+  nodeIdIn,
   recordSchema,
   validationFailed,
 } from '@steeple/contracts'
@@ -64,7 +64,7 @@ function octetsOf(text: string): Uint8Array {
 }
 
 /** Whose document a box believes. */
-export interface Believed {
+interface Believed {
   readonly caPem: string
   /** Node ids: of the hub, and of the box itself. */
   readonly hub: string
@@ -88,8 +88,7 @@ export function verified(
   const ca = new X509Certificate(caPem)
   if (certificate === undefined || !isIssuedBy(certificate, ca))
     throw wrong('is signed by nobody of this mesh')
-  if (!`, ${certificate.subjectAltName ?? ''}, `.includes(`, URI:svc://node/${hub}, `))
-    throw wrong('is signed by another box than the hub')
+  if (nodeIdIn(certificate.subjectAltName) !== hub) throw wrong('is signed by another box than the hub')
   if (!verify('sha256', octetsOf(text), certificate.publicKey, Buffer.from(signature, 'base64')))
     throw wrong('was changed: its signature does not hold')
   const found = readDocument(text)
@@ -201,15 +200,12 @@ export const PERMITTED_SCHEMA: JsonSchema = {
   uniqueItems: true,
   items: { type: 'string', enum: [...PARTS] },
 }
-export const REPORT_SCHEMA: JsonSchema = objectSchema(
-  {
-    version: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 },
-    digest: { type: 'string', pattern: '^([0-9a-f]{64})?$' },
-    permitted: PERMITTED_SCHEMA,
-    parts: PARTS_SCHEMA,
-  },
-  ['version', 'digest', 'permitted', 'parts'],
-)
+export const REPORT_SCHEMA: JsonSchema = recordSchema({
+  version: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 },
+  digest: { type: 'string', pattern: '^([0-9a-f]{64})?$' },
+  permitted: PERMITTED_SCHEMA,
+  parts: PARTS_SCHEMA,
+})
 
 /** As much as a report has room for. */
 export function short(text: string): string {
@@ -218,4 +214,10 @@ export function short(text: string): string {
 
 export function rowsOf<Row>(rows: readonly Row[]): readonly Row[] {
   return rows.slice(0, MOST_ROWS)
+}
+
+/** What a box has told; undefined of one that has told nothing. */
+export function reportIn(text: string | undefined): BoxReport | undefined {
+  // Written by the route, from its schema.
+  return text === undefined ? undefined : (JSON.parse(text) as BoxReport)
 }

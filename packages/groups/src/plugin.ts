@@ -13,13 +13,12 @@ import {
 import { boxReconciler } from './box/box-reconciler.ts'
 import { hubOf, keptOf } from './box/kept.ts'
 import { steeringRoutes } from './box/steering-routes.ts'
-import type { GroupsConfig } from './config.ts'
-import { ALL, BOX, boxesOf, type Parts, PLAN } from './context.ts'
+import { ALL, BOX, boxesOf, type GroupsConfig, type Parts, PLAN } from './context.ts'
+import { reportIn } from './document.ts'
 import { desiredRoutes, standingOf } from './hub/desired-routes.ts'
 import { groupRoutes } from './hub/group-routes.ts'
 import { invitationRoutes } from './hub/invitation-routes.ts'
-import { planReconciler, reportIn } from './hub/plan.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { planReconciler } from './hub/plan.ts'
 import { SOFTWARE_BOX, softwareReconciler } from './software/box.ts'
 import { buildFolder } from './software/builds.ts'
 import { softwareRoutes } from './software/software-routes.ts'
@@ -27,6 +26,7 @@ import {
   DESIRED,
   DOCUMENTS,
   endInvited,
+  MIGRATIONS,
   ONLY,
   REPORTS,
   ROLLOUTS,

@@ -3,6 +3,7 @@ import {
   isRecord,
   type JsonSchema,
   objectSchema,
+  recordSchema,
   TIMESTAMP_SCHEMA,
 } from '@steeple/contracts'
 import { BUILD_ID, STAGING, TERMS } from './software/terms.ts'
@@ -85,12 +86,7 @@ export const STATE_SCHEMA: JsonSchema = objectSchema({
   users: {
     ...NAMED,
     additionalProperties: {
-      ...objectSchema(
-        {
-          roles: GIVEN_ROLES,
-        },
-        ['roles'],
-      ),
+      ...recordSchema({ roles: GIVEN_ROLES }),
       type: ['object', 'null'],
     },
     description:
@@ -99,20 +95,17 @@ export const STATE_SCHEMA: JsonSchema = objectSchema({
   invitations: {
     ...NAMED,
     additionalProperties: {
-      ...objectSchema(
-        {
-          roles: GIVEN_ROLES,
-          expires_at: TIMESTAMP_SCHEMA,
-          tokens: {
-            type: 'object',
-            maxProperties: 2_000,
-            additionalProperties: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-            description:
-              'By node id: the SHA-256 of the token, which the hub has shown once. A box gets its own.',
-          },
+      ...recordSchema({
+        roles: GIVEN_ROLES,
+        expires_at: TIMESTAMP_SCHEMA,
+        tokens: {
+          type: 'object',
+          maxProperties: 2_000,
+          additionalProperties: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+          description:
+            'By node id: the SHA-256 of the token, which the hub has shown once. A box gets its own.',
         },
-        ['roles', 'expires_at', 'tokens'],
-      ),
+      }),
       type: ['object', 'null'],
     },
     description:

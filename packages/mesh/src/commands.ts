@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { CommandHost, Commands } from '@steeple/contracts'
+import { type CommandHost, type Commands, messageOf } from '@steeple/contracts'
 
 /** Ids of peers and of suggestions; everything else is a name. */
 const ID = /^(p-[0-9a-f]{1,16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
@@ -83,7 +83,7 @@ async function secretIn({ failure }: CommandHost, file: string): Promise<string>
   try {
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
-    throw failure('cannot_read', `${file}: ${error instanceof Error ? error.message : String(error)}`)
+    throw failure('cannot_read', `${file}: ${messageOf(error)}`)
   }
 }
 

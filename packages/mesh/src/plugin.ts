@@ -11,7 +11,7 @@ import { breakout } from './breakout/breakout.ts'
 import type { PeeringConfig } from './config.ts'
 import { discovery } from './discovery/discovery.ts'
 import { enrollment } from './enroll/enrollment.ts'
-import { CERTIFICATES, MEMBERS, MIGRATIONS, NOTES } from './enroll/rows.ts'
+import { CERTIFICATES, MEMBERS, MIGRATIONS, NOTES } from './enroll/store.ts'
 import { PEER_MIGRATIONS, PEERS } from './peers/peer-store.ts'
 import { peers } from './peers/peers.ts'
 

@@ -2,40 +2,32 @@ import {
   type ClockJudge,
   type Context,
   clockJudgeRef,
+  fieldRefused,
   objectSchema,
   ok,
   type Route,
+  recordSchema,
   route,
   TIMESTAMP_SCHEMA,
-  validationFailed,
+  timestampFromMs,
 } from '@steeple/contracts'
 
-const STATE_SCHEMA = objectSchema(
-  {
-    status: { type: 'string', description: 'plausible or in_doubt; more may come.' },
-    machine_time: { ...TIMESTAMP_SCHEMA, description: "What the machine's clock says." },
-    service_time: {
-      ...TIMESTAMP_SCHEMA,
-      description: 'The time that the service goes by: the same, unless the clock is in doubt.',
-    },
-    doubt: { type: ['string', 'null'], description: "Why the machine's clock is not believed." },
+const STATE_SCHEMA = recordSchema({
+  status: { type: 'string', description: 'plausible or in_doubt; more may come.' },
+  machine_time: { ...TIMESTAMP_SCHEMA, description: "What the machine's clock says." },
+  service_time: {
+    ...TIMESTAMP_SCHEMA,
+    description: 'The time that the service goes by: the same, unless the clock is in doubt.',
   },
-  ['status', 'machine_time', 'service_time', 'doubt'],
-)
-const CONFIRM_SCHEMA = objectSchema(
-  {
-    time: {
-      ...TIMESTAMP_SCHEMA,
-      description: "The time as you know it. Refused when the machine's clock is more than a minute off it.",
-    },
+  doubt: { type: ['string', 'null'], description: "Why the machine's clock is not believed." },
+})
+const CONFIRM_SCHEMA = objectSchema({
+  time: {
+    ...TIMESTAMP_SCHEMA,
+    description: "The time as you know it. Refused when the machine's clock is more than a minute off it.",
   },
-  [],
-)
+})
 const AGREES_MS = 60_000
-
-interface ConfirmBody {
-  readonly time?: string
-}
 
 /** `GET /v1/clock` and `POST /v1/clock/confirm`. Contract section 13. */
 export function clockRoutes(context: Context): readonly Route[] {
@@ -51,7 +43,7 @@ export function clockRoutes(context: Context): readonly Route[] {
       schema: { response: STATE_SCHEMA },
       handle: async () => ok(clockRecord(context.use(clockJudgeRef).view())),
     }),
-    route<unknown, unknown, ConfirmBody>({
+    route<unknown, unknown, { readonly time?: string }>({
       method: 'POST',
       path: '/v1/clock/confirm',
       role: 'admin',
@@ -66,7 +58,7 @@ export function clockRoutes(context: Context): readonly Route[] {
         const { machineMs, serviceMs } = judge.view()
         refuseOther(request.body.time, machineMs)
         await request.mutate('clock', async (tx) => {
-          tx.audit({ detail: { machine: text(machineMs), service: text(serviceMs) } })
+          tx.audit({ detail: { machine: timestampFromMs(machineMs), service: timestampFromMs(serviceMs) } })
           return { status: 204 }
         })
         await judge.confirm()
@@ -78,19 +70,18 @@ export function clockRoutes(context: Context): readonly Route[] {
 
 function refuseOther(time: string | undefined, machineMs: number): void {
   if (time === undefined || Math.abs(Date.parse(time) - machineMs) <= AGREES_MS) return
-  const message = `is more than a minute off the machine's clock, which says ${text(machineMs)}; set that first`
-  throw validationFailed(`/time ${message}`, { details: [{ pointer: '/time', message }] })
+  const now = timestampFromMs(machineMs)
+  throw fieldRefused(
+    '/time',
+    `is more than a minute off the machine's clock, which says ${now}; set that first`,
+  )
 }
 
 function clockRecord({ machineMs, serviceMs, doubt }: ReturnType<ClockJudge['view']>) {
   return {
     status: doubt === undefined ? 'plausible' : 'in_doubt',
-    machine_time: text(machineMs),
-    service_time: text(serviceMs),
+    machine_time: timestampFromMs(machineMs),
+    service_time: timestampFromMs(serviceMs),
     doubt: doubt ?? null,
   }
-}
-
-function text(ms: number): string {
-  return new Date(ms).toISOString()
 }

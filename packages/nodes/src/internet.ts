@@ -2,7 +2,7 @@ import { promises as dns, getServers } from 'node:dns'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ComponentHealth, type Context, timestampFromMs } from '@steeple/contracts'
+import { type ComponentHealth, type Context, kernelRoutes, timestampFromMs } from '@steeple/contracts'
 
 /** How often the internet is looked for, ms. Three lost questions in a row fit between two looks at the health. */
 export const INTERNET_MS = 4_000
@@ -15,9 +15,6 @@ const BETWEEN_MS = 1_000
 const BACK_LOOKS = 2
 /** What `internet.probe` calls the DNS servers of this machine. */
 const RESOLVERS = 'resolvers'
-/** Routes of this machine, as Linux lists them. */
-const ROUTES = '/proc/net/route'
-const ROUTES_6 = '/proc/net/ipv6_route'
 /** The servers behind the one of systemd on this machine, which answers from its memory. */
 const BEHIND_STUB = '/run/systemd/resolve/resolv.conf'
 const STUB = '127.0.0.53'
@@ -50,7 +47,7 @@ export function ownInternet(context: Context): InternetWatch {
     targets: () => context.settings.internet.probe,
     nowMs: () => context.clock.nowMs(),
     changed: () => context.healthChanged(),
-    hasRoute: readDefaultRoute,
+    hasRoute: hasDefaultRoute,
     ask: askInternet,
     pause: async (signal) => void (await delay(BETWEEN_MS, undefined, { signal, ref: false })),
   })
@@ -171,31 +168,6 @@ async function resolvers(): Promise<readonly string[]> {
 }
 
 /** Whether this machine has a default route, by IPv4 or IPv6. */
-export function hasDefaultRoute(routes: string, routes6: string): boolean {
-  // Iface Destination Gateway Flags RefCnt Use Metric Mask: a route to everything, and up.
-  const isDefault = (line: string): boolean => {
-    const [iface, destination, , flags = '0', , , , mask] = line.trim().split(/\s+/)
-    return (
-      iface !== 'lo' &&
-      destination === '00000000' &&
-      mask === '00000000' &&
-      (Number.parseInt(flags, 16) & 1) === 1
-    )
-  }
-  const isDefault6 = (line: string): boolean => {
-    const [destination = '', length, , , , , , , flags = '0', iface] = line.trim().split(/\s+/)
-    return (
-      iface !== 'lo' &&
-      /^0{32}$/.test(destination) &&
-      length === '00' &&
-      (Number.parseInt(flags, 16) & 1) === 1
-    )
-  }
-  return routes.split('\n').some(isDefault) || routes6.split('\n').some(isDefault6)
-}
-
-async function readDefaultRoute(): Promise<boolean> {
-  const text = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
-  const [routes, routes6] = await Promise.all([text(ROUTES), text(ROUTES_6)])
-  return hasDefaultRoute(routes, routes6)
+async function hasDefaultRoute(): Promise<boolean> {
+  return (await kernelRoutes()).some(({ network, device }) => network.prefix === 0 && device !== 'lo')
 }

@@ -8,13 +8,20 @@ import {
   moveRecorderRef,
   nodeIdentityRef,
   nodeNotFound,
+  objectSchema,
+  type Peering,
   type Principal,
   peeringRef,
+  type Route,
+  recordSchema,
+  route,
   systemPrincipal,
+  TIMESTAMP_SCHEMA,
   type Tx,
+  timestampFromMs,
   txGateRef,
 } from '@steeple/contracts'
-import { findNode, isForcedNode, moveNode, type NodeRow } from './node-store.ts'
+import { isForcedNode, moveNode, NODES, type NodeRow } from './node-store.ts'
 
 /** What a transition may need. `mesh` ones can be skipped by force; nothing else can. */
 type Prerequisite = 'certificate' | 'tx_armed' | 'mesh_joined' | 'routes_exchanged'
@@ -128,7 +135,7 @@ function shortened(text: string): string {
 }
 
 /** The status that `GET /v1/status` and the node record show for a state. */
-export type NodeStatus = 'bootstrap' | 'registered' | 'on-air' | 'peered' | 'degraded'
+type NodeStatus = 'bootstrap' | 'registered' | 'on-air' | 'peered' | 'degraded'
 
 const STATUS: Readonly<Record<LifecycleState, NodeStatus>> = {
   provision: 'bootstrap',
@@ -155,12 +162,7 @@ export function afterDisarming(state: LifecycleState): LifecycleState {
 }
 
 /** What the mesh is seen to be. */
-interface MeshFacts {
-  readonly isJoined: boolean
-  readonly hasRoutes: boolean
-  /** Whether the node was let into the mesh of another one; absent is false. */
-  readonly isMember?: boolean
-}
+type MeshFacts = Omit<Awaited<ReturnType<Peering['state']>>, 'breakout'>
 
 /**
  * The next step of a node that follows the mesh by itself; undefined where it is right. Specification, "Node lifecycle":
@@ -197,12 +199,12 @@ function meshFollower(context: Context): () => Promise<LifecycleState | undefine
     const { clock, db } = context
     const nodeId = context.use(nodeIdentityRef).nodeId
     const facts = await factsOf()
-    const row = await findNode(db, nodeId)
+    const row = await NODES.find(db, { node_id: nodeId })
     if (row === undefined || facts === undefined) return undefined
     const next = towardsMesh(row.state, facts, await isForcedNode(db, row))
     if (next === undefined) return undefined
     await context.mutate(systemPrincipal('nodes'), 'lifecycle.transition', nodeId, async (tx) => {
-      const now = await findNode(tx, nodeId)
+      const now = await NODES.find(tx, { node_id: nodeId })
       if (now?.state !== row.state)
         throw invalidTransition('the lifecycle has changed meanwhile; read it and try again')
       await moveNode(tx, now, next.to, clock.nowMs())
@@ -231,7 +233,7 @@ function standingFacts(context: Context): () => Promise<MeshFacts | undefined> {
 }
 
 /** What was done. `atMs`: ms since the epoch. */
-export interface TransitionResult {
+interface TransitionResult {
   readonly nodeId: string
   readonly from: LifecycleState
   readonly to: LifecycleState
@@ -265,7 +267,7 @@ export function createLifecycle(context: Context): NodeLifecycle {
   const isTxArmed = async (): Promise<boolean> => (await context.maybe(txGateRef)?.state())?.armed ?? false
   const hasCertificate = (): boolean => context.use(nodeIdentityRef).certificateExpiresAtMs > clock.nowMs()
   const ownRow = async (reader: Pick<Tx, 'get' | 'all'>): Promise<NodeRow> => {
-    const row = await findNode(reader, ownId())
+    const row = await NODES.find(reader, { node_id: ownId() })
     if (row === undefined) throw nodeNotFound(ownId())
     return row
   }
@@ -312,7 +314,7 @@ export function createLifecycle(context: Context): NodeLifecycle {
     heal: async () => {
       const movesBefore = gateMoves
       const gate = await context.maybe(txGateRef)?.state()
-      const row = await findNode(db, ownId())
+      const row = await NODES.find(db, { node_id: ownId() })
       if (gate === undefined || gate.armed || row === undefined || !isOnAir(row.state)) return false
       await context.mutate(systemPrincipal('nodes'), 'lifecycle.transition', row.node_id, async (tx) => {
         if (gateMoves !== movesBefore)
@@ -340,4 +342,71 @@ async function recordMove(
   to: LifecycleState,
 ): Promise<void> {
   await context.maybe(moveRecorderRef)?.nodeMoved(tx, { nodeId, from, to })
+}
+
+const STATE = {
+  type: 'string',
+  description:
+    'provision, register, on-air, peer or breakout; also as GET /v1/status calls it: bootstrap, registered, peered. Any other ' +
+    'word is a transition that there is not: 409.',
+}
+const BODY_SCHEMA = objectSchema(
+  {
+    from: {
+      ...STATE,
+      description: `The current state. ${STATE.description} degraded: whatever state lies below it.`,
+    },
+    to: STATE,
+    force: {
+      type: 'boolean',
+      default: false,
+      description: 'Skips mesh prerequisites and nothing else; needs admin. No force passes the TX gate.',
+    },
+  },
+  ['from', 'to'],
+)
+const RESULT_SCHEMA = recordSchema({
+  node_id: { type: 'string' },
+  from: { type: 'string' },
+  to: { type: 'string' },
+  at: TIMESTAMP_SCHEMA,
+  forced: { type: 'boolean', description: 'Whether a missing prerequisite was skipped.' },
+})
+
+/** `POST /v1/lifecycle/transition`. */
+export function lifecycleRoutes(context: Context, lifecycle: NodeLifecycle): readonly Route[] {
+  return [
+    route<unknown, unknown, Omit<TransitionRequest, 'force'> & { readonly force?: boolean }>({
+      method: 'POST',
+      path: '/v1/lifecycle/transition',
+      role: 'operator',
+      example: { from: 'provision', to: 'register' },
+      summary: 'Move this node to another lifecycle state',
+      description:
+        'Each move checks its prerequisites; force skips those of the mesh, never the TX gate. A move that the table lacks is 409 invalid_transition.',
+      schema: { body: BODY_SCHEMA, response: RESULT_SCHEMA },
+      audit: 'lifecycle.transition',
+      errors: ['invalid_transition'],
+      handle: async (request) => {
+        const move = await lifecycle.prepare({ force: false, ...request.body }, request.principal)
+        return request.mutate(context.use(nodeIdentityRef).nodeId, async (tx) => {
+          const result = resultRecord(await move(tx))
+          const { from, to, forced } = result
+          tx.audit({ detail: { from, to, forced } })
+          tx.event({ type: 'lifecycle.transition', subject: result.node_id, data: { from, to, forced } })
+          return { body: result }
+        })
+      },
+    }),
+  ]
+}
+
+function resultRecord(result: TransitionResult) {
+  return {
+    node_id: result.nodeId,
+    from: spelling(result.from),
+    to: spelling(result.to),
+    at: timestampFromMs(result.atMs),
+    forced: result.isForced,
+  }
 }

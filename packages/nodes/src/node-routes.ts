@@ -14,6 +14,7 @@ import {
   pageFrom,
   pageSchema,
   type Route,
+  recordSchema,
   route,
   serviceInfoRef,
   TIMESTAMP_SCHEMA,
@@ -23,81 +24,140 @@ import {
 import { formatPlmn } from '@steeple/telecom'
 import { degradedReason } from './degraded.ts'
 import { spelling, statusOf } from './lifecycle.ts'
-import { isNarrowed, NODE_QUERY, type NodeQuery, type NodeRecord, narrowedPage } from './node-page.ts'
-import {
-  findHeartbeat,
-  findNode,
-  type HeartbeatRow,
-  listNodes,
-  type NodePosition,
-  type NodeRow,
-} from './node-store.ts'
+import { HEARTBEATS, type HeartbeatRow, listNodes, NODES, type NodeRow } from './node-store.ts'
 import { FACTS } from './telemetry-request.ts'
+
+/** What a list of nodes can be sorted by, beside the order in which they came. */
+const SORTED = ['name', 'state', 'version', 'last_seen', 'phones', 'sims', 'octets_today', 'backlog'] as const
+type Sorted = (typeof SORTED)[number]
+
+/** A node as the list shows it, as far as it is sorted and narrowed by. */
+export type NodeRecord = Readonly<Record<Sorted | 'node_id', string | number | null>>
+
+/** What narrows and sorts a list of nodes. */
+export interface NodeQuery {
+  readonly q?: string
+  readonly state?: string
+  readonly version?: string
+  readonly sort?: Sorted | `-${Sorted}`
+}
+
+const WORD: JsonSchema = { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN }
+
+/** The parameters of `NodeQuery`. */
+const NODE_QUERY: Readonly<Record<keyof NodeQuery, JsonSchema>> = {
+  q: { ...WORD, description: 'Part of the name, or the beginning of the id.' },
+  state: { ...WORD, description: 'As in the answer: degraded, on-air, …' },
+  version: WORD,
+  sort: {
+    type: 'string',
+    enum: SORTED.flatMap((name) => [name, `-${name}`]),
+    description: 'With - in front: descending. Nodes without a value come last. Without it: oldest first.',
+  },
+}
+
+/** Whether a query asks for more than pages in the order of the table. */
+export function isNarrowed(query: NodeQuery): boolean {
+  return Object.keys(NODE_QUERY).some((name) => query[name as keyof NodeQuery] !== undefined)
+}
+
+/** A page of the nodes that a query means: a mesh has a thousand, and all are looked at. */
+export async function narrowedPage(
+  all: readonly NodeRecord[],
+  query: NodeQuery,
+  page: Page,
+): Promise<object> {
+  const wanted = all.filter((node) => isWanted(node, query))
+  const { sort } = query
+  const key = (sort?.replace('-', '') ?? 'name') as Sorted
+  const sorted = sort === undefined ? wanted : wanted.toSorted(comparing(key, sort.startsWith('-')))
+  // A position that was there: who has gone meanwhile is looked for by where the list went on.
+  const [at = 0, id = ''] = page.after ?? []
+  const found = sorted.findIndex(({ node_id }) => node_id === id)
+  const rest = page.after === undefined ? sorted : sorted.slice(found < 0 ? Number(at) : found + 1)
+  const position = (node: NodeRecord): readonly (string | number)[] => [
+    sorted.indexOf(node),
+    String(node.node_id),
+  ]
+  return await pageFrom(page, 'nodes', rest.slice(0, page.limit + 1), (node) => node, position)
+}
+
+function isWanted(node: NodeRecord, { q, state, version }: NodeQuery): boolean {
+  const text = q?.toLowerCase() ?? ''
+  const isNamed = String(node.name).toLowerCase().includes(text) || String(node.node_id).startsWith(text)
+  return (
+    isNamed &&
+    (state === undefined || node.state === state) &&
+    (version === undefined || node.version === version)
+  )
+}
+
+function comparing(key: Sorted, isDown: boolean): (one: NodeRecord, other: NodeRecord) => number {
+  return (one, other) => {
+    const [a, b] = [one[key], other[key]]
+    if (a === b) return String(one.node_id) < String(other.node_id) ? -1 : 1
+    if (a === null || b === null) return a === null ? 1 : -1
+    return isDown ? -order(a, b) : order(a, b)
+  }
+}
+
+function order(a: string | number, b: string | number): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  return String(a).localeCompare(String(b), 'en', { numeric: true })
+}
 
 /** More than a mesh has. */
 const MOST_NODES = 10_000
 
 /** A node in the list. */
-const NODE_SCHEMA: JsonSchema = objectSchema(
-  {
-    node_id: { type: 'string' },
-    name: { type: 'string' },
-    state: {
-      type: 'string',
-      description: 'bootstrap, registered, on-air, peered or degraded; more may come.',
-    },
-    plmn: { type: 'string', description: 'MCC-MNC, as the node reports it; until then that of this node.' },
-    last_seen: { ...TIMESTAMP_SCHEMA, description: 'Last heartbeat; for this node without an agent, now.' },
-    lifecycle: {
-      type: 'string',
-      description: 'The lifecycle state under the status, spelled as in requests.',
-    },
-    degraded_reason: { type: ['string', 'null'] },
-    version: { type: ['string', 'null'], description: 'Of the service there; null until the node has told.' },
-    on_air: {
-      type: ['boolean', 'null'],
-      description:
-        'Whether TX is armed there. Null until the node has reported it, and while the policy cannot be read.',
-    },
-    clock_offset_s: {
-      type: ['number', 'null'],
-      description: 'How far its clock is ahead of this one, s, its way here included; null for this node.',
-    },
-    ...FACTS,
+const NODE_SCHEMA: JsonSchema = recordSchema({
+  node_id: { type: 'string' },
+  name: { type: 'string' },
+  state: {
+    type: 'string',
+    description: 'bootstrap, registered, on-air, peered or degraded; more may come.',
   },
-  [
-    ...['node_id', 'name', 'state', 'plmn', 'last_seen', 'lifecycle', 'degraded_reason', 'version', 'on_air'],
-    ...['clock_offset_s', ...Object.keys(FACTS)],
-  ],
-)
+  plmn: { type: 'string', description: 'MCC-MNC, as the node reports it; until then that of this node.' },
+  last_seen: { ...TIMESTAMP_SCHEMA, description: 'Last heartbeat; for this node without an agent, now.' },
+  lifecycle: {
+    type: 'string',
+    description: 'The lifecycle state under the status, spelled as in requests.',
+  },
+  degraded_reason: { type: ['string', 'null'] },
+  version: { type: ['string', 'null'], description: 'Of the service there; null until the node has told.' },
+  on_air: {
+    type: ['boolean', 'null'],
+    description:
+      'Whether TX is armed there. Null until the node has reported it, and while the policy cannot be read.',
+  },
+  clock_offset_s: {
+    type: ['number', 'null'],
+    description: 'How far its clock is ahead of this one, s, its way here included; null for this node.',
+  },
+  ...FACTS,
+})
 
 /** The status of a node's enrollment. */
-const ENROLL_SCHEMA: JsonSchema = objectSchema(
-  {
-    node_id: { type: 'string' },
-    enrolled: { type: 'boolean', description: 'Whether it holds a valid certificate of the mesh CA.' },
-    state: { type: 'string', description: 'The lifecycle state, spelled as in requests.' },
-    enrolled_at: NULLABLE_TIMESTAMP_SCHEMA,
-    certificate_expires_at: NULLABLE_TIMESTAMP_SCHEMA,
-  },
-  ['node_id', 'enrolled', 'state', 'enrolled_at', 'certificate_expires_at'],
-)
+const ENROLL_SCHEMA: JsonSchema = recordSchema({
+  node_id: { type: 'string' },
+  enrolled: { type: 'boolean', description: 'Whether it holds a valid certificate of the mesh CA.' },
+  state: { type: 'string', description: 'The lifecycle state, spelled as in requests.' },
+  enrolled_at: NULLABLE_TIMESTAMP_SCHEMA,
+  certificate_expires_at: NULLABLE_TIMESTAMP_SCHEMA,
+})
 
 /** Whether and when a node left. */
-const LEAVE_SCHEMA: JsonSchema = objectSchema(
-  {
-    node_id: { type: 'string' },
-    left: { type: 'boolean' },
-    state: { type: 'string', description: 'The lifecycle state, spelled as in requests.' },
-    left_at: NULLABLE_TIMESTAMP_SCHEMA,
-  },
-  ['node_id', 'left', 'state', 'left_at'],
-)
+const LEAVE_SCHEMA: JsonSchema = recordSchema({
+  node_id: { type: 'string' },
+  left: { type: 'boolean' },
+  state: { type: 'string', description: 'The lifecycle state, spelled as in requests.' },
+  left_at: NULLABLE_TIMESTAMP_SCHEMA,
+})
 
 /** A node in the list. */
 export async function nodeRecord(context: Context, reporter: NodeReporter, row: NodeRow): Promise<object> {
   const [heartbeat, reason] = await Promise.all([
-    findHeartbeat(context.db, row.node_id),
+    HEARTBEATS.find(context.db, { node_id: row.node_id }),
     degradedReason(context, row.node_id),
   ])
   const isOwn = row.node_id === context.use(nodeIdentityRef).nodeId
@@ -174,14 +234,7 @@ function leaveRecord(row: NodeRow): object {
   }
 }
 
-interface IdParams {
-  readonly id: string
-}
-
-const ID_PARAMS = objectSchema(
-  { id: { type: 'string', minLength: 1, maxLength: 64, pattern: PLAIN_TEXT_PATTERN } },
-  ['id'],
-)
+const ID_PARAMS = recordSchema({ id: WORD })
 
 /** The routes under `/v1/nodes`. */
 export function nodeRoutes(context: Context, reporter: NodeReporter): readonly Route[] {
@@ -200,12 +253,12 @@ export function nodeRoutes(context: Context, reporter: NodeReporter): readonly R
       handle: async (request) => {
         const { query } = request
         if (!isNarrowed(query)) return ok(await nodePage(context, reporter, request.page()))
-        const rows = await listNodes(context.db, MOST_NODES, undefined)
+        const rows = await listNodes(context.db, MOST_NODES)
         const all = await Promise.all(rows.map((row) => nodeRecord(context, reporter, row)))
         return ok(await narrowedPage(all as readonly NodeRecord[], query, request.page()))
       },
     }),
-    route<IdParams, unknown, unknown>({
+    route<{ readonly id: string }, unknown, unknown>({
       method: 'GET',
       path: '/v1/nodes/:id/enroll',
       role: 'viewer',
@@ -215,7 +268,7 @@ export function nodeRoutes(context: Context, reporter: NodeReporter): readonly R
       errors: ['node_not_found'],
       handle: async ({ params }) => ok(enrollRecord(context, await nodeOf(context, params.id))),
     }),
-    route<IdParams, unknown, unknown>({
+    route<{ readonly id: string }, unknown, unknown>({
       method: 'GET',
       path: '/v1/nodes/:id/leave',
       role: 'viewer',
@@ -229,18 +282,13 @@ export function nodeRoutes(context: Context, reporter: NodeReporter): readonly R
 }
 
 async function nodeOf(context: Context, nodeId: string): Promise<NodeRow> {
-  const row = await findNode(context.db, nodeId)
+  const row = await NODES.find(context.db, { node_id: nodeId })
   if (row === undefined) throw nodeNotFound(nodeId)
   return row
 }
 
 async function nodePage(context: Context, reporter: NodeReporter, page: Page): Promise<object> {
-  const rows = await listNodes(context.db, page.limit + 1, positionFrom(page.after))
+  const rows = await listNodes(context.db, page.limit + 1, page.after)
   const record = (row: NodeRow): Promise<object> => nodeRecord(context, reporter, row)
   return pageFrom(page, 'nodes', rows, record, (row) => [row.created_at_ms, row.node_id])
-}
-
-function positionFrom(after: Page['after']): NodePosition | undefined {
-  if (after === undefined) return undefined
-  return { createdAtMs: Number(after[0]), nodeId: String(after[1]) }
 }

@@ -2,6 +2,7 @@ import {
   defineTable,
   type LifecycleState,
   listed,
+  type Migration,
   type Reader,
   type Table,
   type TableSpec,
@@ -40,7 +41,7 @@ export interface HeartbeatRow {
 }
 
 /** A node that is degraded now. */
-export interface OverlayRow {
+interface OverlayRow {
   readonly node_id: string
   readonly reason: string
   readonly since_ms: number
@@ -53,13 +54,7 @@ interface ForcedRow {
   readonly since_ms: number
 }
 
-/** Position in the list of nodes: oldest first. */
-export interface NodePosition {
-  readonly createdAtMs: number
-  readonly nodeId: string
-}
-
-const NODES: Table<NodeRow> = defineTable<NodeRow>(
+export const NODES: Table<NodeRow> = defineTable<NodeRow>(
   'nodes_node',
   [
     'node_id',
@@ -73,7 +68,7 @@ const NODES: Table<NodeRow> = defineTable<NodeRow>(
   ],
   ['node_id'],
 )
-const HEARTBEATS: Table<HeartbeatRow> = defineTable<HeartbeatRow>(
+export const HEARTBEATS: Table<HeartbeatRow> = defineTable<HeartbeatRow>(
   'nodes_heartbeat',
   [
     'node_id',
@@ -89,7 +84,7 @@ const HEARTBEATS: Table<HeartbeatRow> = defineTable<HeartbeatRow>(
   ],
   ['node_id'],
 )
-const OVERLAYS: Table<OverlayRow> = defineTable<OverlayRow>(
+export const OVERLAYS: Table<OverlayRow> = defineTable<OverlayRow>(
   'nodes_overlay',
   ['node_id', 'reason', 'since_ms'],
   ['node_id'],
@@ -100,6 +95,61 @@ const FORCED: Table<ForcedRow> = defineTable<ForcedRow>(
   ['node_id'],
 )
 
+/** The schema of node records, heartbeats and degraded overlays. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    id: '0001_node',
+    up: [
+      `create table nodes_node (
+        node_id text primary key,
+        name text not null,
+        state text not null,
+        state_since_ms bigint not null,
+        created_at_ms bigint not null,
+        enrolled_at_ms bigint,
+        certificate_expires_at_ms bigint,
+        left_at_ms bigint,
+        row_sum bigint not null
+      )`,
+      'create index nodes_node_created on nodes_node (created_at_ms, node_id)',
+      `create table nodes_heartbeat (
+        node_id text primary key,
+        seq bigint not null,
+        at_ms bigint not null,
+        received_at_ms bigint not null,
+        fresh_since_ms bigint not null,
+        interval_ms bigint not null,
+        components text not null,
+        counters text not null,
+        versions text not null,
+        row_sum bigint not null
+      )`,
+      'create index nodes_heartbeat_received on nodes_heartbeat (received_at_ms, node_id)',
+      `create table nodes_overlay (
+        node_id text primary key,
+        reason text not null,
+        since_ms bigint not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
+  {
+    id: '0002_forced',
+    up: [
+      `create table nodes_forced (
+        node_id text primary key,
+        state text not null,
+        since_ms bigint not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
+  {
+    id: '0003_heartbeat_node',
+    up: ['alter table nodes_heartbeat add column node text'],
+  },
+]
+
 /** Contract section 4: so many intervals without a heartbeat make a node degraded. */
 export const STALE_INTERVALS = 3
 
@@ -108,21 +158,6 @@ export const TABLES: readonly TableSpec[] = [NODES, HEARTBEATS, OVERLAYS, FORCED
 
 const OLDEST_FIRST = 'order by created_at_ms, node_id limit :limit'
 const AFTER = 'where (created_at_ms, node_id) > (:created_at_ms, :after_id)'
-
-/** The node with that id, checked. */
-export function findNode(reader: Reader, nodeId: string): Promise<NodeRow | undefined> {
-  return NODES.find(reader, { node_id: nodeId })
-}
-
-/** Adds a node; fails when it exists. */
-export function insertNode(tx: Tx, row: NodeRow): Promise<void> {
-  return NODES.insert(tx, row)
-}
-
-/** Adds a node, or replaces its record. */
-export function putNode(tx: Tx, row: NodeRow): Promise<void> {
-  return NODES.put(tx, row)
-}
 
 /** Writes a node's new lifecycle state, and whether it was forced into it. */
 export async function moveNode(
@@ -142,33 +177,15 @@ export async function isForcedNode(reader: Reader, row: NodeRow): Promise<boolea
   return (await FORCED.find(reader, { node_id: row.node_id }))?.state === row.state
 }
 
-/** At most `limit` nodes after `after`, oldest first. */
+/** At most `limit` nodes, oldest first; behind the one that was made at that time and has that id. */
 export function listNodes(
   reader: Reader,
   limit: number,
-  after: NodePosition | undefined,
+  after?: readonly (string | number)[],
 ): Promise<readonly NodeRow[]> {
   if (after === undefined) return NODES.select(reader, OLDEST_FIRST, { limit })
-  return NODES.select(reader, `${AFTER} ${OLDEST_FIRST}`, {
-    limit,
-    created_at_ms: after.createdAtMs,
-    after_id: after.nodeId,
-  })
-}
-
-/** The newest heartbeat of a node. */
-export function findHeartbeat(reader: Reader, nodeId: string): Promise<HeartbeatRow | undefined> {
-  return HEARTBEATS.find(reader, { node_id: nodeId })
-}
-
-/** Replaces the newest heartbeat of a node. */
-export function putHeartbeat(tx: Tx, row: HeartbeatRow): Promise<void> {
-  return HEARTBEATS.put(tx, row)
-}
-
-/** Forgets the heartbeats of a node; removing the absent succeeds. */
-export async function removeHeartbeat(tx: Tx, nodeId: string): Promise<void> {
-  await HEARTBEATS.remove(tx, { node_id: nodeId })
+  const [created_at_ms, after_id] = [Number(after[0]), String(after[1])]
+  return NODES.select(reader, `${AFTER} ${OLDEST_FIRST}`, { limit, created_at_ms, after_id })
 }
 
 /** What each node is called, by its id. */
@@ -216,19 +233,4 @@ const TROUBLED = `select node_id from nodes_heartbeat
 export async function troubledNodes(reader: Reader, now: number): Promise<readonly string[]> {
   const rows = await reader.all<Pick<NodeRow, 'node_id'>>(TROUBLED, { now, intervals: STALE_INTERVALS })
   return rows.map(({ node_id }) => node_id)
-}
-
-/** The overlay of a node; undefined while it is not degraded. */
-export function findOverlay(reader: Reader, nodeId: string): Promise<OverlayRow | undefined> {
-  return OVERLAYS.find(reader, { node_id: nodeId })
-}
-
-/** Marks a node as degraded. */
-export function putOverlay(tx: Tx, row: OverlayRow): Promise<void> {
-  return OVERLAYS.put(tx, row)
-}
-
-/** Takes the overlay of a node away; removing the absent succeeds. */
-export async function removeOverlay(tx: Tx, nodeId: string): Promise<void> {
-  await OVERLAYS.remove(tx, { node_id: nodeId })
 }

@@ -22,27 +22,23 @@ import {
 import { allAgentStates, isStale } from './agent-components.ts'
 import { certificateEnds, certificateHealth, diskHealth, quietWatch } from './box-health.ts'
 import { clockRoutes } from './clock-routes.ts'
+import { NODE_RESOURCE, nodeReconciler } from './degraded.ts'
 import { incidentLook } from './incidents.ts'
 import { INTERNET_MS, ownInternet } from './internet.ts'
-import { createLifecycle } from './lifecycle.ts'
-import { lifecycleRoutes } from './lifecycle-routes.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { createLifecycle, lifecycleRoutes } from './lifecycle.ts'
 import { nodeRoutes } from './node-routes.ts'
 import {
-  findNode,
+  HEARTBEATS,
   type HeartbeatRow,
-  insertNode,
   listHeartbeats,
+  MIGRATIONS,
+  NODES,
   nodeNames,
-  putNode,
-  removeHeartbeat,
   TABLES,
 } from './node-store.ts'
-import { outageRoutes } from './outage-routes.ts'
-import { outageBook } from './outages.ts'
-import { NODE_RESOURCE, nodeReconciler } from './reconcile.ts'
-import { nodeReporter } from './report.ts'
-import { createRadioLook, serviceRoutes, withAgents } from './service-routes.ts'
+import { outageBook, outageRoutes } from './outages.ts'
+import { createRadioLook, nodeReporter } from './report.ts'
+import { serviceRoutes, withAgents } from './service-routes.ts'
 import { telemetryRoutes } from './telemetry-routes.ts'
 
 /** How often phones are counted, ms. */
@@ -145,10 +141,10 @@ export const plugin: Plugin = {
 /** Makes the record of this node from its identity at the first start, in state provision. Idempotent. */
 export async function ensureOwnNode(context: Context): Promise<void> {
   const { nodeId, name, createdAtMs, certificateExpiresAtMs } = context.use(nodeIdentityRef)
-  if ((await findNode(context.db, nodeId)) !== undefined) return
+  if ((await NODES.find(context.db, { node_id: nodeId })) !== undefined) return
   await context.mutate(systemPrincipal('nodes'), 'node.init', nodeId, async (tx) => {
-    if ((await findNode(tx, nodeId)) !== undefined) return
-    await insertNode(tx, {
+    if ((await NODES.find(tx, { node_id: nodeId })) !== undefined) return
+    await NODES.insert(tx, {
       node_id: nodeId,
       name,
       state: 'provision',
@@ -168,11 +164,11 @@ export function nodeRegistry(context: Context): NodeRegistry {
   return {
     enrolled: async (tx, { nodeId, name, certificateExpiresAtMs }) => {
       const own = db.join(tx)
-      const before = await findNode(own, nodeId)
+      const before = await NODES.find(own, { node_id: nodeId })
       const nowMs = clock.nowMs()
       const isBack = before === undefined || before.left_at_ms !== null
       const isRegistered = !isBack && before.state !== 'provision'
-      await putNode(own, {
+      await NODES.put(own, {
         node_id: nodeId,
         name,
         // Specification, "Node lifecycle": enrollment moves it there. What it was before it left it is not again.
@@ -186,12 +182,12 @@ export function nodeRegistry(context: Context): NodeRegistry {
     },
     left: async (tx, nodeId) => {
       const own = db.join(tx)
-      const before = await findNode(own, nodeId)
+      const before = await NODES.find(own, { node_id: nodeId })
       if (before === undefined) return
       const nowMs = clock.nowMs()
-      await putNode(own, { ...before, state: 'provision', state_since_ms: nowMs, left_at_ms: nowMs })
+      await NODES.put(own, { ...before, state: 'provision', state_since_ms: nowMs, left_at_ms: nowMs })
       // Nobody expects one of it any more.
-      await removeHeartbeat(own, nodeId)
+      await HEARTBEATS.remove(own, { node_id: nodeId })
     },
   }
 }

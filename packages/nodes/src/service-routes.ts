@@ -1,8 +1,6 @@
 import {
   type ComponentState,
   type Context,
-  type CoreObserved,
-  coreDriverRef,
   healthBoardRef,
   type Incident,
   type InstanceView,
@@ -10,135 +8,99 @@ import {
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeIdentityRef,
   notReady,
-  objectSchema,
   ok,
   type Peering,
   peeringRef,
   policyRef,
-  type RanObserved,
   type Route,
-  radioLink,
-  ranDriverRef,
+  recordSchema,
   route,
   type SubscriberView,
   serviceInfoRef,
   subscribersRef,
   TIMESTAMP_SCHEMA,
+  timestampFromMs,
+  timestampOrNull,
   txGateRef,
-  untilAborted,
 } from '@steeple/contracts'
 import { formatPlmn } from '@steeple/telecom'
 import { agentStates } from './agent-components.ts'
-import { BOXES_SCHEMA, boxSum, shownComponents } from './boxes.ts'
 import { degradedReason } from './degraded.ts'
 import { INCIDENT_SCHEMA, type IncidentLook, incidentRecords } from './incidents.ts'
 import type { InternetWatch } from './internet.ts'
-import type { NodeLifecycle } from './lifecycle.ts'
-import { type NodeStatus, statusOf } from './lifecycle.ts'
+import { type NodeLifecycle, statusOf } from './lifecycle.ts'
 import { listHeartbeats, nodeNames } from './node-store.ts'
-
-/** What the status says of radio and phones. Null is not known: neither the core nor an own radio tells. */
-interface RadioView {
-  readonly isConnected: boolean | null
-  readonly mode: 'lte' | 'nr' | 'none' | null
-  readonly attachedUes: number | null
-  /** Networks (`999-99`) that connected base stations announce instead of this one. */
-  readonly otherNetworks: readonly string[]
-}
-
-/** Gives the view, observed anew at most every `VIEW_MS`. */
-export type RadioLook = () => Promise<RadioView>
-
-const VIEW_MS = 2_000
-const LOOK_BOUND_MS = 1_000
-/** What a driver that is late has told last counts so long: on a busy machine it is no unknown radio. */
-const LATE_MS = 30_000
-
-/**
- * Makes a look at the drivers for radio and core, whichever are loaded.
- *
- * Requests share one look. What a driver that fails would tell is not known, and so is what one has not told for half a minute that
- * does not answer within a second. Its own health check says why.
- */
-export function createRadioLook(context: Context): RadioLook {
-  let last: { readonly atMs: number; readonly view: Promise<RadioView> } | undefined
-  // Who is told that the radio is another, or that a phone came or went, asks at once.
-  for (const type of ['ran.state', 'sim.attached', 'sim.detached', 'sim.many']) {
-    const forget = async (): Promise<void> => {
-      last = undefined
-    }
-    context.on(type, forget, 'each')
-  }
-  const eyes = { radio: patientEye<RanObserved>(context), core: patientEye<CoreObserved>(context) }
-  return async () => {
-    const nowMs = context.clock.monotonicMs()
-    if (last === undefined || nowMs - last.atMs >= VIEW_MS) last = { atMs: nowMs, view: look(context, eyes) }
-    return last.view
-  }
-}
-
-async function look(
-  context: Context,
-  eyes: { readonly radio: Eye<RanObserved>; readonly core: Eye<CoreObserved> },
-): Promise<RadioView> {
-  const [driver, core] = await Promise.all([
-    eyes.radio(context.maybe(ranDriverRef)),
-    eyes.core(context.maybe(coreDriverRef)),
-  ])
-  const own = driver?.mode === 'none' ? undefined : driver
-  const { isConnected = null } = radioLink(driver, core)
-  return {
-    isConnected,
-    mode: own?.mode ?? core?.technology ?? (isConnected === null ? null : 'none'),
-    attachedUes: core?.attachedUes ?? own?.attachedUes ?? null,
-    // Besides its own a core may serve others.
-    otherNetworks: (core?.radios === 0 && core.otherNetworks) || [],
-  }
-}
-
-/** What a driver sees; undefined when there is none, or it fails or says nothing for long. */
-type Eye<Seen> = (driver: Observer<Seen> | undefined) => Promise<Seen | undefined>
-
-interface Observer<Seen> {
-  observe(signal: AbortSignal): Promise<Seen>
-}
-
-/** Goes by what the same driver has told last while its answer is late. */
-function patientEye<Seen>({ clock, retiring }: Context): Eye<Seen> {
-  let last: { readonly by: Observer<Seen>; readonly atMs: number; readonly seen: Seen } | undefined
-  return async (driver) => {
-    if (driver === undefined) return undefined
-    const late = AbortSignal.timeout(LOOK_BOUND_MS)
-    const signal = AbortSignal.any([retiring, late])
-    try {
-      const seen = await untilAborted(driver.observe(signal), signal)
-      last = { by: driver, atMs: clock.monotonicMs(), seen }
-      return seen
-    } catch {
-      const isKept = late.aborted && last?.by === driver && clock.monotonicMs() - last.atMs < LATE_MS
-      return isKept ? last?.seen : undefined
-    }
-  }
-}
+import type { RadioLook } from './report.ts'
 
 /** At most so many agents are shown, those first that have been silent for longest: the answer stays bounded in a large mesh. */
 const MAX_AGENTS = 1_000
 
-/** One component as `GET /v1/health` and `GET /v1/status` show it. */
-const COMPONENT_SCHEMA: JsonSchema = objectSchema(
-  {
-    name: { type: 'string' },
-    kind: {
-      type: 'string',
-      description: 'core, hss, ran, collector, store, feature or peer; more may come.',
+const TEXT: JsonSchema = { type: 'string' }
+const FLAG: JsonSchema = { type: 'boolean' }
+const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
+
+/** `node/<id>`: the heartbeat of another box; `node/<id>/<name>`: a part of it. */
+const BOX = /^node\/([^/]+)(\/|$)/
+/** Parts of other boxes that answers show: a mesh of a thousand may lose its root's line at once. */
+const MOST_SHOWN = 20
+
+/** The sum of the other boxes as answers show it. */
+const BOXES_SCHEMA: JsonSchema = {
+  ...recordSchema({
+    total: { ...COUNT, description: 'Other boxes that have sent a heartbeat here.' },
+    well: COUNT,
+    not_well: {
+      ...COUNT,
+      description: 'Those that answer, with a part that is not ok or a clock that is off.',
     },
-    status: { type: 'string', description: 'ok, degraded or down; more may come.' },
-    detail: { type: 'string' },
-    since: { ...TIMESTAMP_SCHEMA, description: 'Since when the status is what it is.' },
-    last_ok_at: NULLABLE_TIMESTAMP_SCHEMA,
+    silent: { ...COUNT, description: 'Those without a heartbeat for three of its intervals.' },
+  }),
+  description: 'The other boxes of the mesh, summed up. GET /v1/nodes has each.',
+}
+
+/** How many boxes beside this one are well, and how many are not. */
+export function boxSum(components: readonly ComponentState[], ownId: string): object {
+  const worst = new Map<string, 'well' | 'not_well' | 'silent'>()
+  for (const { name, status } of components) {
+    const [, id, rest] = BOX.exec(name) ?? []
+    if (id === undefined || id === ownId) continue
+    if (rest === '' && status === 'down') worst.set(id, 'silent')
+    else if (status !== 'ok' && worst.get(id) !== 'silent') worst.set(id, 'not_well')
+    else if (!worst.has(id)) worst.set(id, 'well')
+  }
+  const count = (what: string): number => [...worst.values()].filter((one) => one === what).length
+  return {
+    total: worst.size,
+    well: count('well'),
+    not_well: count('not_well'),
+    silent: count('silent'),
+  }
+}
+
+/** What answers list: everything of this box, and of others what is not well, what is down and oldest first. */
+export function shownComponents(components: readonly ComponentState[]): readonly ComponentState[] {
+  const own = components.filter(({ name }) => !BOX.test(name))
+  const others = components
+    .filter(({ name, status }) => BOX.test(name) && status !== 'ok')
+    .toSorted(
+      (one, other) =>
+        Number(other.status === 'down') - Number(one.status === 'down') || one.sinceMs - other.sinceMs,
+    )
+  return [...own, ...others.slice(0, MOST_SHOWN)]
+}
+
+/** One component as `GET /v1/health` and `GET /v1/status` show it. */
+const COMPONENT_SCHEMA: JsonSchema = recordSchema({
+  name: { type: 'string' },
+  kind: {
+    type: 'string',
+    description: 'core, hss, ran, collector, store, feature or peer; more may come.',
   },
-  ['name', 'kind', 'status', 'detail', 'since', 'last_ok_at'],
-)
+  status: { type: 'string', description: 'ok, degraded or down; more may come.' },
+  detail: { type: 'string' },
+  since: { ...TIMESTAMP_SCHEMA, description: 'Since when the status is what it is.' },
+  last_ok_at: NULLABLE_TIMESTAMP_SCHEMA,
+})
 
 /** Everything that is watched, as it is now: the service and its plugins, then the agents that send heartbeats. */
 export async function allComponents(context: Context): Promise<readonly ComponentState[]> {
@@ -175,111 +137,73 @@ function componentRecord(component: ComponentState): object {
     kind,
     status,
     detail,
-    since: new Date(sinceMs).toISOString(),
-    last_ok_at: lastOkAtMs === undefined ? null : new Date(lastOkAtMs).toISOString(),
+    since: timestampFromMs(sinceMs),
+    last_ok_at: timestampOrNull(lastOkAtMs ?? null),
   }
 }
 
-const TEXT: JsonSchema = { type: 'string' }
-const FLAG: JsonSchema = { type: 'boolean' }
-const COUNT: JsonSchema = { type: 'integer', minimum: 0 }
-
 /** The body of `GET /v1/status`: the specification's fields and the additive ones of contract section 3. */
-const STATUS_SCHEMA: JsonSchema = objectSchema(
-  {
-    state: { ...TEXT, description: 'bootstrap, registered, on-air, peered or degraded; more may come.' },
-    plmn: { ...TEXT, description: 'MCC-MNC.' },
-    tac: COUNT,
-    apns: { type: 'array', items: TEXT },
-    enb: objectSchema(
-      {
-        connected: FLAG,
-        mode: { ...TEXT, description: 'lte, nr, none, or unknown; more may come.' },
-        s1_setup: FLAG,
-        known: {
-          ...FLAG,
-          description:
-            'False while neither the core nor an own radio tells; connected and s1_setup are false then.',
-        },
-        other_networks: {
-          type: 'array',
-          items: TEXT,
-          description:
-            'MCC-MNC that connected base stations announce, where none announces that of this box.',
-        },
-      },
-      ['connected', 'mode', 's1_setup', 'known', 'other_networks'],
-    ),
-    ue: objectSchema(
-      {
-        registered: { ...FLAG, description: 'Whether at least one phone is seen to be.' },
-        sim_state: { ...TEXT, description: 'activated, suspended or none: the most recent phone.' },
-        attached: {
-          type: ['integer', 'null'],
-          minimum: 0,
-          description: 'Null while the core does not tell.',
-        },
-        known: { ...FLAG, description: 'False while the core does not tell; registered is false then.' },
-      },
-      ['registered', 'sim_state', 'attached', 'known'],
-    ),
-    foreign_subscribers: {
+const STATUS_SCHEMA: JsonSchema = recordSchema({
+  state: { ...TEXT, description: 'bootstrap, registered, on-air, peered or degraded; more may come.' },
+  plmn: { ...TEXT, description: 'MCC-MNC.' },
+  tac: COUNT,
+  apns: { type: 'array', items: TEXT },
+  enb: recordSchema({
+    connected: FLAG,
+    mode: { ...TEXT, description: 'lte, nr, none, or unknown; more may come.' },
+    s1_setup: FLAG,
+    known: {
+      ...FLAG,
+      description:
+        'False while neither the core nor an own radio tells; connected and s1_setup are false then.',
+    },
+    other_networks: {
+      type: 'array',
+      items: TEXT,
+      description: 'MCC-MNC that connected base stations announce, where none announces that of this box.',
+    },
+  }),
+  ue: recordSchema({
+    registered: { ...FLAG, description: 'Whether at least one phone is seen to be.' },
+    sim_state: { ...TEXT, description: 'activated, suspended or none: the most recent phone.' },
+    attached: {
       type: ['integer', 'null'],
       minimum: 0,
-      description:
-        'Subscribers of the core that are of no SIM here (GET /v1/sims/foreign); null while that is not known.',
+      description: 'Null while the core does not tell.',
     },
-    internet: {
-      type: ['boolean', 'null'],
-      description: 'Whether phones get out, as of the last look; null while that is not known.',
-    },
-    breakout: objectSchema(
-      { mode: { ...TEXT, description: 'local, peer or off, as observed.' }, peer_count: COUNT },
-      ['mode', 'peer_count'],
-    ),
-    mode: { ...TEXT, description: 'lab or rf.' },
-    core: TEXT,
-    country: TEXT,
-    node_id: TEXT,
-    version: TEXT,
-    uptime_s: COUNT,
-    tx: objectSchema({ armed: FLAG }, ['armed']),
-    instance: objectSchema(
-      {
-        name: { ...TEXT, description: 'As cluster.instance names it; empty where there is one.' },
-        role: { ...TEXT, description: 'alone, leader or follower.' },
-        leader: { type: ['string', 'null'], description: 'Null while nobody leads.' },
-        epoch: { ...COUNT, description: 'Grows with each leader.' },
-      },
-      ['name', 'role', 'leader', 'epoch'],
-    ),
-    incidents: { type: 'array', items: INCIDENT_SCHEMA },
-    boxes: BOXES_SCHEMA,
-    components: { type: 'array', items: COMPONENT_SCHEMA },
+    known: { ...FLAG, description: 'False while the core does not tell; registered is false then.' },
+  }),
+  foreign_subscribers: {
+    type: ['integer', 'null'],
+    minimum: 0,
+    description:
+      'Subscribers of the core that are of no SIM here (GET /v1/sims/foreign); null while that is not known.',
   },
-  [
-    'state',
-    'plmn',
-    'tac',
-    'apns',
-    'enb',
-    'ue',
-    'foreign_subscribers',
-    'internet',
-    'breakout',
-    'mode',
-    'core',
-    'country',
-    'node_id',
-    'version',
-    'uptime_s',
-    'tx',
-    'instance',
-    'incidents',
-    'boxes',
-    'components',
-  ],
-)
+  internet: {
+    type: ['boolean', 'null'],
+    description: 'Whether phones get out, as of the last look; null while that is not known.',
+  },
+  breakout: recordSchema({
+    mode: { ...TEXT, description: 'local, peer or off, as observed.' },
+    peer_count: COUNT,
+  }),
+  mode: { ...TEXT, description: 'lab or rf.' },
+  core: TEXT,
+  country: TEXT,
+  node_id: TEXT,
+  version: TEXT,
+  uptime_s: COUNT,
+  tx: recordSchema({ armed: FLAG }),
+  instance: recordSchema({
+    name: { ...TEXT, description: 'As cluster.instance names it; empty where there is one.' },
+    role: { ...TEXT, description: 'alone, leader or follower.' },
+    leader: { type: ['string', 'null'], description: 'Null while nobody leads.' },
+    epoch: { ...COUNT, description: 'Grows with each leader.' },
+  }),
+  incidents: { type: 'array', items: INCIDENT_SCHEMA },
+  boxes: BOXES_SCHEMA,
+  components: { type: 'array', items: COMPONENT_SCHEMA },
+})
 
 /** The status of this node as it is now. */
 async function statusRecord(
@@ -305,10 +229,9 @@ async function statusRecord(
       ?.lastAttached()
       .catch(() => undefined),
   ])
-  const status: NodeStatus = statusOf(state, reason !== undefined)
   const { settings } = context
   return {
-    state: status,
+    state: statusOf(state, reason !== undefined),
     plmn: formatPlmn(settings.plmn),
     tac: settings.tac,
     apns: apnsOf(context),
@@ -384,23 +307,20 @@ function breakoutRecord(standing: Awaited<ReturnType<Peering['state']>> | undefi
   return { mode, peer_count: peerCount }
 }
 
-const HEALTH_SCHEMA = objectSchema(
-  {
-    status: { type: 'string', description: 'ok, degraded or down; more may come.' },
-    incidents: {
-      type: 'array',
-      items: INCIDENT_SCHEMA,
-      description: 'What is wrong, one for each cause, the gravest first.',
-    },
-    boxes: BOXES_SCHEMA,
-    components: {
-      type: 'array',
-      items: COMPONENT_SCHEMA,
-      description: 'All of this box; of others those that are not ok, at most 20.',
-    },
+const HEALTH_SCHEMA = recordSchema({
+  status: { type: 'string', description: 'ok, degraded or down; more may come.' },
+  incidents: {
+    type: 'array',
+    items: INCIDENT_SCHEMA,
+    description: 'What is wrong, one for each cause, the gravest first.',
   },
-  ['status', 'incidents', 'boxes', 'components'],
-)
+  boxes: BOXES_SCHEMA,
+  components: {
+    type: 'array',
+    items: COMPONENT_SCHEMA,
+    description: 'All of this box; of others those that are not ok, at most 20.',
+  },
+})
 
 /** `GET /v1/health` and `GET /v1/status`. */
 export function serviceRoutes(

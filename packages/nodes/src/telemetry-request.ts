@@ -1,12 +1,13 @@
 import {
   type ErrorDetail,
+  fieldsRefused,
   type JsonSchema,
   type LifecycleState,
   type NodeReport,
   objectSchema,
   PLAIN_TEXT_PATTERN,
+  recordSchema,
   TIMESTAMP_SCHEMA,
-  validationFailed,
 } from '@steeple/contracts'
 
 /** One component as an agent reports it. */
@@ -53,9 +54,7 @@ export const FACTS: Readonly<Record<string, JsonSchema>> = {
   incidents: {
     type: 'array',
     maxItems: MOST_INCIDENTS,
-    items: objectSchema({ kind: SHORT, severity: SHORT, title: SHORT, since: TIMESTAMP_SCHEMA }, [
-      ...['kind', 'severity', 'title', 'since'],
-    ]),
+    items: recordSchema({ kind: SHORT, severity: SHORT, title: SHORT, since: TIMESTAMP_SCHEMA }),
     description: 'Its outages, the gravest first.',
   },
 }
@@ -122,8 +121,6 @@ export function sentAtMs(body: TelemetryBody): number {
     if (names.has(name)) details.push({ pointer: `/components/${index}/name`, message: 'is there twice' })
     names.add(name)
   })
-  if (details.length === 0) return atMs
-  throw validationFailed(details.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
-    details,
-  })
+  if (details.length > 0) throw fieldsRefused(details)
+  return atMs
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type Context,
   type Db,
@@ -13,7 +14,7 @@ import {
   type Tx,
 } from '@steeple/contracts'
 import { type AgentComponent, agentTrouble, componentsOf, isStale } from './agent-components.ts'
-import { findHeartbeat, findNode, type HeartbeatRow, moveNode, putHeartbeat } from './node-store.ts'
+import { HEARTBEATS, type HeartbeatRow, moveNode, NODES } from './node-store.ts'
 import { sentAtMs, TELEMETRY_BODY, type TelemetryBody } from './telemetry-request.ts'
 
 /** How often an agent is asked to send. Three missed ones make its node degraded. */
@@ -33,13 +34,14 @@ export async function takeHeartbeat(
   if (!isOwnNode && !principal.roles.has('operator')) throw forbidden('operator, or node for its own node_id')
   const atMs = sentAtMs(body)
   const taken = await write(async (tx) => {
-    const before = await findHeartbeat(tx, body.node_id)
+    const before = await HEARTBEATS.find(tx, { node_id: body.node_id })
     // Nodes are never forgotten: whose heartbeat is kept is known.
-    if (before === undefined && (await findNode(tx, body.node_id)) === undefined) return 'unknown'
+    if (before === undefined && (await NODES.find(tx, { node_id: body.node_id })) === undefined)
+      return 'unknown'
     if (before !== undefined && before.seq >= body.seq) return 'ignored'
     const nowMs = context.clock.nowMs()
     const row = heartbeatRow(withoutSecrets(context, body), atMs, nowMs, before)
-    await putHeartbeat(tx, row)
+    await HEARTBEATS.put(tx, row)
     const hasMoved = await followAgent(context, tx, body, nowMs)
     return !hasMoved && before !== undefined && agentTrouble(before, nowMs) === agentTrouble(row, nowMs)
       ? 'same'
@@ -59,7 +61,7 @@ async function followAgent(
 ): Promise<boolean> {
   const state = node?.lifecycle
   if (state === undefined || nodeId === context.use(nodeIdentityRef).nodeId) return false
-  const row = await findNode(tx, nodeId)
+  const row = await NODES.find(tx, { node_id: nodeId })
   if (row === undefined || row.state === state) return false
   await moveNode(tx, row, state, nowMs)
   return true
@@ -122,8 +124,8 @@ const WINDOW_MS = 500
 /** So many wait no longer: one commit is not to hold up the turn of the loop. */
 const MOST_WAITING = 64
 
-/** Resolves after so many ms, or before that when the function that `take` is given is called. */
-type Wait = (waitMs: number, take: (go: () => void) => void) => Promise<void>
+/** Resolves after so many ms, or as soon as the signal fires. */
+type Wait = (waitMs: number, signal: AbortSignal) => Promise<unknown>
 
 /**
  * Writes of observed state that come one by one, gathered: the first goes at once, those of the next moment share a commit,
@@ -132,17 +134,14 @@ type Wait = (waitMs: number, take: (go: () => void) => void) => Promise<void>
 export function groupedWrites(db: Pick<Db, 'write'>, wait: Wait = inTime): Db['write'] {
   let waiting: ((tx: Tx) => Promise<void>)[] = []
   let shared: Promise<void> | undefined
-  let hurry: () => void = () => undefined
+  let full = new AbortController()
   let nextMs = 0
   const flush = async (): Promise<void> => {
     // Whatever comes in this turn goes along.
     await Promise.resolve()
     const waitMs = nextMs - performance.now()
-    if (waitMs > 0 && waiting.length < MOST_WAITING) {
-      await wait(waitMs, (go) => {
-        hurry = go
-      })
-    }
+    if (waitMs > 0 && !full.signal.aborted) await wait(waitMs, full.signal)
+    full = new AbortController()
     const work = waiting
     waiting = []
     shared = undefined
@@ -157,20 +156,13 @@ export function groupedWrites(db: Pick<Db, 'write'>, wait: Wait = inTime): Db['w
     result.promise.catch(() => undefined)
     const size = waiting.push(async (tx) => result.resolve(await work(tx)))
     shared ??= flush()
-    if (size >= MOST_WAITING) hurry()
+    if (size >= MOST_WAITING) full.abort()
     await shared
     return await result.promise
   }
 }
 
-const inTime: Wait = (waitMs, take) =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, waitMs)
-    take(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
+const inTime: Wait = (waitMs, signal) => delay(waitMs, undefined, { signal }).catch(() => undefined)
 
 const ACCEPTED_SCHEMA = objectSchema(
   {

@@ -1,6 +1,5 @@
 import { assert, memoryDb, seededDraw, suite, testSeed } from '@steeple/testkit'
-import { MIGRATIONS } from '../src/migrations.ts'
-import { type HeartbeatRow, listHeartbeats, putHeartbeat, removeHeartbeat } from '../src/node-store.ts'
+import { HEARTBEATS, type HeartbeatRow, listHeartbeats, MIGRATIONS } from '../src/node-store.ts'
 import { agentWatch, ensureOwnNode } from '../src/plugin.ts'
 import { takeHeartbeat } from '../src/telemetry-routes.ts'
 import { nodesWorld, OTHER_ID, principal, storedNode } from './helpers.ts'
@@ -54,8 +53,8 @@ agents('after any heartbeats, removals and clocks a look says what the store has
       const some = round === 20 ? 700 : draw(6)
       for (let one = 0; one < some; one++) {
         const node_id = `box-${draw(round === 20 ? 700 : 50)}`
-        if (draw(5) === 0) await removeHeartbeat(tx, node_id)
-        else await putHeartbeat(tx, beatOf(node_id, round, at()))
+        if (draw(5) === 0) await HEARTBEATS.remove(tx, { node_id: node_id })
+        else await HEARTBEATS.put(tx, beatOf(node_id, round, at()))
       }
     })
     const looked = await listHeartbeats(db, 1_000)

@@ -1,8 +1,8 @@
 import type { ComponentState } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import { boxSum, shownComponents } from '../src/boxes.ts'
 import { incidentRecords, incidentsOf } from '../src/incidents.ts'
-import { isNarrowed, type NodeQuery, type NodeRecord, narrowedPage } from '../src/node-page.ts'
+import { isNarrowed, type NodeQuery, type NodeRecord, narrowedPage } from '../src/node-routes.ts'
+import { boxSum, shownComponents } from '../src/service-routes.ts'
 import { component } from './helpers.ts'
 
 /** Many boxes, as the root of their mesh shows them. */

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { assert, suite } from '@steeple/testkit'
-import { findHeartbeat, putHeartbeat } from '../src/node-store.ts'
+import { HEARTBEATS } from '../src/node-store.ts'
 import { groupedWrites } from '../src/telemetry-routes.ts'
 import { nodesWorld } from './helpers.ts'
 
@@ -23,16 +24,16 @@ grouped('shares commits among what comes close together, and answers each when i
   const results = await Promise.all(
     seqs.map((seq) =>
       write(async (tx) => {
-        await putHeartbeat(tx, row(seq))
+        await HEARTBEATS.put(tx, row(seq))
         return seq
       }),
     ),
   )
   assert.equal(results, seqs)
   assert.ok(commits <= 2, `${commits} commits`)
-  for (const seq of seqs) assert.is((await findHeartbeat(db, `node ${seq}`))?.seq, seq)
-  await write(async (tx) => putHeartbeat(tx, row(99)))
-  assert.is((await findHeartbeat(db, 'node 99'))?.seq, 99)
+  for (const seq of seqs) assert.is((await HEARTBEATS.find(db, { node_id: `node ${seq}` }))?.seq, seq)
+  await write(async (tx) => HEARTBEATS.put(tx, row(99)))
+  assert.is((await HEARTBEATS.find(db, { node_id: 'node 99' }))?.seq, 99)
 })
 
 grouped('tells each of a commit that fails, and goes on', async () => {
@@ -52,7 +53,7 @@ grouped('tells each of a commit that fails, and goes on', async () => {
 grouped('lets a full group go before its time', async () => {
   const { db } = nodesWorld()
   // The time never comes.
-  const write = groupedWrites(db, (_waitMs, take) => new Promise((go) => take(go)))
+  const write = groupedWrites(db, (_waitMs, signal) => once(signal, 'abort'))
   assert.is(await write(async () => 'first'), 'first')
   const results = await Promise.all(Array.from({ length: 64 }, (_, index) => write(async () => index)))
   assert.is(results.length, 64)

@@ -24,8 +24,7 @@ import {
   type MemoryDb,
   memoryDb,
 } from '@steeple/testkit'
-import { MIGRATIONS } from '../src/migrations.ts'
-import { insertNode, type NodeRow } from '../src/node-store.ts'
+import { MIGRATIONS, NODES, type NodeRow } from '../src/node-store.ts'
 
 export const OWN_ID = '11111111-2222-4333-8444-555555555555'
 export const OTHER_ID = '66666666-7777-4888-9999-000000000000'
@@ -107,7 +106,7 @@ export async function storedNode(
     left_at_ms: null,
     ...over,
   }
-  await db.write((tx) => insertNode(tx, row))
+  await db.write((tx) => NODES.insert(tx, row))
   return row
 }
 

@@ -1,9 +1,9 @@
 import { type LifecycleState, type Peering, peeringRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
+import { nodeReconciler } from '../src/degraded.ts'
 import { createLifecycle, towardsMesh } from '../src/lifecycle.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
-import { nodeReconciler } from '../src/reconcile.ts'
 import { nodesWorld, OWN_ID, principal } from './helpers.ts'
 
 const follower = suite('nodes/mesh-follower')

@@ -1,5 +1,5 @@
 import { assert, suite } from '@steeple/testkit'
-import { findHeartbeat, findNode, moveNode, putHeartbeat } from '../src/node-store.ts'
+import { HEARTBEATS, moveNode, NODES } from '../src/node-store.ts'
 import { nodeRegistry } from '../src/plugin.ts'
 import { nodesWorld } from './helpers.ts'
 
@@ -15,18 +15,18 @@ registry(
     const enroll = (name: string, certificateExpiresAtMs: number) =>
       db.write((tx) => nodes.enrolled(tx, { nodeId: ID, name, certificateExpiresAtMs }))
     await enroll('mast', 50)
-    const first = await findNode(db, ID)
+    const first = await NODES.find(db, { node_id: ID })
     assert.equal([first?.state, first?.enrolled_at_ms, first?.left_at_ms], ['register', madeAtMs, null])
     if (first !== undefined) await db.write((tx) => moveNode(tx, first, 'on_air', madeAtMs))
     await clock.advance(1_000)
     await enroll('mast', 99)
-    const renewed = await findNode(db, ID)
+    const renewed = await NODES.find(db, { node_id: ID })
     assert.equal(
       [renewed?.state, renewed?.enrolled_at_ms, renewed?.certificate_expires_at_ms],
       ['on_air', madeAtMs, 99],
     )
     await db.write((tx) =>
-      putHeartbeat(tx, {
+      HEARTBEATS.put(tx, {
         node_id: ID,
         seq: 1,
         at_ms: 0,
@@ -40,11 +40,11 @@ registry(
       }),
     )
     await db.write((tx) => nodes.left(tx, ID))
-    const gone = await findNode(db, ID)
+    const gone = await NODES.find(db, { node_id: ID })
     assert.equal([gone?.state, gone?.left_at_ms], ['provision', clock.nowMs()])
-    assert.is(await findHeartbeat(db, ID), undefined, 'a node that left is not stale')
+    assert.is(await HEARTBEATS.find(db, { node_id: ID }), undefined, 'a node that left is not stale')
     await enroll('mast again', 120)
-    const back = await findNode(db, ID)
+    const back = await NODES.find(db, { node_id: ID })
     assert.equal([back?.name, back?.state, back?.created_at_ms], ['mast again', 'register', madeAtMs])
     assert.is(back?.left_at_ms, null)
     await db.write((tx) => nodes.left(tx, 'nobody'))

@@ -1,5 +1,5 @@
 import { fakeClock, featureConformance, memoryDb } from '@steeple/testkit'
-import { MIGRATIONS } from '../src/migrations.ts'
+import { MIGRATIONS } from '../src/node-store.ts'
 import { plugin } from '../src/plugin.ts'
 import { nodesWorld } from './helpers.ts'
 

@@ -1,7 +1,7 @@
 import { assert, suite } from '@steeple/testkit'
+import { nodeReconciler } from '../src/degraded.ts'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
-import { nodeReconciler } from '../src/reconcile.ts'
 import { takeHeartbeat } from '../src/telemetry-routes.ts'
 import { component, nodesWorld, OTHER_ID, OWN_ID, principal, storedNode } from './helpers.ts'
 

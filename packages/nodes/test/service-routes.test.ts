@@ -5,8 +5,8 @@ import { ownInternet } from '../src/internet.ts'
 import { createLifecycle } from '../src/lifecycle.ts'
 import { nodeRoutes } from '../src/node-routes.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
-import { nodeReporter } from '../src/report.ts'
-import { createRadioLook, serviceRoutes } from '../src/service-routes.ts'
+import { createRadioLook, nodeReporter } from '../src/report.ts'
+import { serviceRoutes } from '../src/service-routes.ts'
 import { codeOf, component, nodesWorld, OTHER_ID, OWN_ID, read, storedNode } from './helpers.ts'
 
 const service = suite('nodes/service-routes')

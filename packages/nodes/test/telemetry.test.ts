@@ -2,7 +2,7 @@ import { introspectionRef } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import { degradedReason } from '../src/degraded.ts'
 import { nodeRecord } from '../src/node-routes.ts'
-import { findHeartbeat, findNode } from '../src/node-store.ts'
+import { HEARTBEATS, NODES } from '../src/node-store.ts'
 import { ensureOwnNode } from '../src/plugin.ts'
 import { allComponents, overallStatus } from '../src/service-routes.ts'
 import { sentAtMs, type TelemetryBody } from '../src/telemetry-request.ts'
@@ -88,7 +88,7 @@ telemetry('shows another node as it says that it is, and as this one until it sa
   const world = await setting()
   const { context } = world.fake
   const shown = async (nodeId: string) => {
-    const row = await findNode(world.db, nodeId)
+    const row = await NODES.find(world.db, { node_id: nodeId })
     assert.ok(row)
     const own = { report: async () => ({ lifecycle: 'register', plmn: '999-70', on_air: false }) as const }
     const record = (await nodeRecord(context, own, row)) as Record<string, unknown>
@@ -125,7 +125,7 @@ telemetry('shows what another node tells of its radio, phones, SIMs, octets, out
   }
   const at = new Date(context.clock.nowMs() + 2_500).toISOString()
   await takeHeartbeat(context, heartbeat(world, 1, { node, at }), AGENT)
-  const row = await findNode(world.db, OTHER_ID)
+  const row = await NODES.find(world.db, { node_id: OTHER_ID })
   assert.ok(row)
   const nobody = { report: () => Promise.reject(new Error('it is not asked of another node')) }
   const record = (await nodeRecord(context, nobody, row)) as Record<string, unknown>
@@ -154,8 +154,8 @@ telemetry('refuses an unknown node without ending the writes that share its comm
     codeOf(takeHeartbeat(context, heartbeat(world, 1), AGENT, write)),
   ])
   assert.equal(outcomes, ['node_not_found', 'none'])
-  assert.is((await findHeartbeat(world.db, OTHER_ID))?.seq, 1)
-  assert.is(await findHeartbeat(world.db, 'nobody'), undefined)
+  assert.is((await HEARTBEATS.find(world.db, { node_id: OTHER_ID }))?.seq, 1)
+  assert.is(await HEARTBEATS.find(world.db, { node_id: 'nobody' }), undefined)
 })
 
 telemetry('makes a node degraded after three intervals of silence, until the next heartbeat', async () => {

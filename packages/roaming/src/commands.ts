@@ -2,15 +2,8 @@ import type { CommandHost, Commands } from '@steeple/contracts'
 
 /** What the commands of this plugin do, by their words. */
 export const commands: Commands = {
-  'roaming permit': (host) => permit(host, true),
-  'roaming forbid': (host) => permit(host, false),
   'roaming reach': many,
   'sim reach': reach,
-}
-
-async function permit(host: CommandHost, permitted: boolean): Promise<void> {
-  const request = { path: { id: host.typed.node }, body: { permitted } }
-  host.printRecord(await host.call('PUT /v1/roaming/boxes/{id}', request))
 }
 
 async function reach(host: CommandHost): Promise<void> {

@@ -1,14 +1,8 @@
-import {
-  createHash,
-  createHmac,
-  createPrivateKey,
-  createPublicKey,
-  diffieHellman,
-  hkdfSync,
-} from 'node:crypto'
-import { type Vault, validationFailed } from '@steeple/contracts'
+import { createHmac, createPrivateKey, createPublicKey, diffieHellman, hash, hkdfSync } from 'node:crypto'
+import { isRecord, jsonIn, type Reader, type Vault, validationFailed } from '@steeple/contracts'
 import { CompactEncrypt, compactDecrypt, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import type { KeyRow } from './store.ts'
+import type { RoamingParts } from './parts.ts'
+import { KEYS, type KeyRow } from './store.ts'
 
 /*
  * What travels from box to box: a JWE of RFC 7516 to the X25519 key of the one that is meant (RFC 8037). Who sends and who is meant are in
@@ -36,13 +30,30 @@ export async function drawKey(vault: Vault): Promise<KeyRow> {
   const { privateKey } = await generateKeyPair(ALGORITHM, { crv: 'X25519', extractable: true })
   const jwk = await exportJWK(privateKey)
   const x = jwk.x ?? ''
-  const id = createHash('sha256').update(x).digest('hex').slice(0, 16)
+  const id = hash('sha256', x).slice(0, 16)
   const plain = Buffer.from(JSON.stringify(jwk))
   try {
     return { id, x, private_sealed: vault.seal(plain, `roaming_key/${id}`) }
   } finally {
     plain.fill(0)
   }
+}
+
+/** The key that others seal to; made when there is none. */
+export async function ownKey({ context, vault }: RoamingParts): Promise<KeyRow> {
+  const known = await ownKeyRow(context.db)
+  if (known !== undefined) return known
+  const drawn = await drawKey(vault)
+  return await context.db.write(async (tx) => {
+    const other = await ownKeyRow(tx)
+    if (other === undefined) await KEYS.insert(tx, drawn)
+    return other ?? drawn
+  })
+}
+
+/** The newest. */
+async function ownKeyRow(reader: Reader): Promise<KeyRow | undefined> {
+  return (await KEYS.select(reader, 'order by id limit 1'))[0]
 }
 
 /** Seals octets for the owner of a key. They stay the caller's to zero. Throws `validation_failed` for what is no such key. */
@@ -92,12 +103,8 @@ function base64url(text: string): string {
 }
 
 function kidOf(envelope: string): unknown {
-  try {
-    const header: unknown = JSON.parse(Buffer.from(envelope.split('.')[0] ?? '', 'base64url').toString())
-    return (header as { readonly kid?: unknown } | null)?.kid
-  } catch {
-    return undefined
-  }
+  const header = jsonIn(Buffer.from(envelope.split('.')[0] ?? '', 'base64url').toString())
+  return isRecord(header) ? header.kid : undefined
 }
 
 async function imported(jwk: JWK): Promise<Exclude<Awaited<ReturnType<typeof importJWK>>, Uint8Array>> {
@@ -118,7 +125,7 @@ export function callNames(
   own: KeyRow,
   other: BoxKey,
   { asker, asked }: { readonly asker: string; readonly asked: string },
-): (hash: string) => string {
+): (imsi: string) => string {
   const plain = vault.open(own.private_sealed, `roaming_key/${own.id}`)
   try {
     // The key of this box is its own; that of the other is checked by the import.
@@ -127,7 +134,7 @@ export function callNames(
     const secret = diffieHellman({ privateKey, publicKey })
     const key = Buffer.from(hkdfSync('sha256', secret, '', `steeple roaming call ${asker} ${asked}`, 32))
     secret.fill(0)
-    return (hash) => createHmac('sha256', key).update(hash).digest('hex').slice(0, CALL_CHARACTERS)
+    return (imsi) => createHmac('sha256', key).update(imsi).digest('hex').slice(0, CALL_CHARACTERS)
   } catch (cause) {
     throw validationFailed('the key is no X25519 key', { cause })
   } finally {

@@ -1,5 +1,4 @@
 import {
-  type BoxCalls,
   boxCallsRef,
   type Context,
   hssDriverRef,
@@ -7,8 +6,17 @@ import {
   type OtherBox,
   type Vault,
 } from '@steeple/contracts'
-import type { RoamingConfig } from './config.ts'
 import { IND_STEP } from './sqn.ts'
+
+/** Configuration of this plugin. */
+export interface RoamingConfig {
+  /** Whether this box serves SIMs of other boxes. */
+  readonly visitors: boolean
+  /** The reach of SIMs for which nobody has chosen one. */
+  readonly default_reach: 'home' | 'mesh' | 'on_demand'
+  /** How long a visited box may serve a SIM without hearing from its home. A duration. */
+  readonly lease: string
+}
 
 /** What the routes and reconcilers of this plugin share. */
 export interface RoamingParts {
@@ -29,8 +37,7 @@ export const VISITOR_RESOURCE = 'roaming_visitor'
 export async function othersOf({
   context,
 }: Pick<RoamingParts, 'context'>): Promise<ReadonlyMap<string, OtherBox> | undefined> {
-  const calls: BoxCalls | undefined = context.maybe(boxCallsRef)
-  const others = await calls?.others()
+  const others = await context.maybe(boxCallsRef)?.others()
   return others && new Map(others.map((box) => [box.nodeId, box]))
 }
 

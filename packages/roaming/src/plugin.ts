@@ -13,24 +13,27 @@ import {
   vaultRef,
   visitorsRef,
 } from '@steeple/contracts'
-import type { RoamingConfig } from './config.ts'
-import { drawKey } from './envelope.ts'
+import { ownKey } from './envelope.ts'
 import { boxReconciler } from './home/box-reconciler.ts'
 import { boxRoutes } from './home/box-routes.ts'
 import { callsRoute } from './home/calls-route.ts'
 import { planReconciler } from './home/plan.ts'
-import { reachKeeper } from './home/reach-keeper.ts'
-import { reachRoutes } from './home/reach-routes.ts'
+import { reachKeeper, reachRoutes } from './home/reach-routes.ts'
 import { endIdle } from './home/stays.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { ALL, BOX_RESOURCE, indProblem, PLAN_RESOURCE, type RoamingParts, VISITOR_RESOURCE } from './parts.ts'
+import {
+  ALL,
+  BOX_RESOURCE,
+  indProblem,
+  PLAN_RESOURCE,
+  type RoamingConfig,
+  type RoamingParts,
+  VISITOR_RESOURCE,
+} from './parts.ts'
 import {
   allBoxes,
   countLeases,
   countVisitors,
-  KEYS,
-  type KeyRow,
-  ownKeyRow,
   staysBetween,
   TABLES,
   VISITORS,
@@ -41,8 +44,7 @@ import { endLapsed } from './visited/lapse.ts'
 import { leasesRoute } from './visited/leases-route.ts'
 import { pruneStays } from './visited/stays.ts'
 import { holdToShares } from './visited/usage.ts'
-import { visitorReconciler } from './visited/visitor-reconciler.ts'
-import { visitorsRoute } from './visited/visitors-route.ts'
+import { visitorReconciler, visitorsRoute } from './visited/visitors.ts'
 
 /** Leases that were not renewed are looked for so often. */
 const LAPSE_MS = 2_000
@@ -82,8 +84,8 @@ export const plugin: Plugin<RoamingConfig> = {
         [reachKeeperRef.id, reachKeeper(parts)],
       ]),
       routes: [
-        leasesRoute(parts, () => ownKey(parts)),
-        callsRoute(parts, () => ownKey(parts)),
+        leasesRoute(parts),
+        callsRoute(parts),
         ...reachRoutes(parts),
         ...boxRoutes(parts),
         visitorsRoute(parts),
@@ -106,11 +108,7 @@ export const plugin: Plugin<RoamingConfig> = {
           await endLapsed(parts)
           await holdToShares(parts)
         })
-        context.every(
-          CALL_MS,
-          callers(parts, () => ownKey(parts)),
-          'machine',
-        )
+        context.every(CALL_MS, callers(parts), 'machine')
         context.every(IDLE_MS, () => endIdle(parts))
         context.every(PRUNE_MS, (signal) => pruneStays(parts, signal), 'each')
         const count = counting(context)
@@ -133,18 +131,6 @@ function visitors({ db }: Context<RoamingConfig>): Visitors {
     count: async () => [...(await countVisitors(db)).values()].reduce((sum, rows) => sum + rows, 0),
     stays: (span, after, limit) => staysBetween(db, span, after, limit),
   }
-}
-
-/** The key that others seal to; made when there is none. */
-async function ownKey({ context, vault }: RoamingParts): Promise<KeyRow> {
-  const known = await ownKeyRow(context.db)
-  if (known !== undefined) return known
-  const drawn = await drawKey(vault)
-  return await context.db.write(async (tx) => {
-    const other = await ownKeyRow(tx)
-    if (other === undefined) await KEYS.insert(tx, drawn)
-    return other ?? drawn
-  })
 }
 
 async function hear({ context }: RoamingParts, { type, subject }: StateEvent): Promise<void> {

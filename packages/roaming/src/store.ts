@@ -480,8 +480,3 @@ export async function raiseMark(tx: Tx, mark: MarkRow): Promise<void> {
   const now = await MARKS.find(tx, { hash: mark.hash })
   if (now === undefined || now.ind !== mark.ind || now.seq < mark.seq) await MARKS.put(tx, mark)
 }
-
-/** The key that others seal to now: the newest. */
-export async function ownKeyRow(reader: Reader): Promise<KeyRow | undefined> {
-  return (await KEYS.select(reader, 'order by id limit 1'))[0]
-}

@@ -1,4 +1,4 @@
-import { type Imsi, isRecord, type Subscriber, storeCorrupt } from '@steeple/contracts'
+import { type Imsi, isRecord, jsonIn, type Subscriber, storeCorrupt } from '@steeple/contracts'
 
 /** What an HSS needs of a visitor, but for its SQN and whether it is blocked. */
 export type VisitorCard = Omit<Subscriber, 'sqn' | 'isBlocked' | 'found'>
@@ -16,14 +16,8 @@ const KEY = /^[0-9a-f]{32}$/
 
 /** The card in a buffer; the caller zeroes its keys. Undefined for what is none. */
 export function readCard(packed: Uint8Array): VisitorCard | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(Buffer.from(packed).toString())
-  } catch {
-    return undefined
-  }
-  if (!isRecord(value)) return undefined
-  const { imsi, ki, opc, apns, up, down, msisdn } = value
+  const value = jsonIn(Buffer.from(packed).toString())
+  const { imsi, ki, opc, apns, up, down, msisdn } = isRecord(value) ? value : {}
   const isWhole =
     typeof imsi === 'string' &&
     /^[0-9]{6,15}$/.test(imsi) &&

@@ -1,4 +1,4 @@
-import { isRecord, type JsonSchema, objectSchema, recordSchema } from '@steeple/contracts'
+import { isRecord, type JsonSchema, recordSchema } from '@steeple/contracts'
 import { MOST_CHARACTERS } from './envelope.ts'
 import type { LeaseState } from './store.ts'
 
@@ -135,16 +135,13 @@ export const ANSWER_SCHEMA: JsonSchema = recordSchema({
   },
   usage: {
     type: 'array',
-    items: objectSchema(
-      {
-        imsi_sha256_12: HASH,
-        visit: { type: 'string' },
-        up_bytes: OCTETS,
-        down_bytes: OCTETS,
-        is_over: { type: 'boolean', description: 'The visit has ended, and these totals are its last.' },
-      },
-      ['imsi_sha256_12', 'visit', 'up_bytes', 'down_bytes', 'is_over'],
-    ),
+    items: recordSchema({
+      imsi_sha256_12: HASH,
+      visit: { type: 'string' },
+      up_bytes: OCTETS,
+      down_bytes: OCTETS,
+      is_over: { type: 'boolean', description: 'The visit has ended, and these totals are its last.' },
+    }),
   },
   stays: {
     type: 'array',
@@ -159,8 +156,10 @@ export const ANSWER_SCHEMA: JsonSchema = recordSchema({
   },
 })
 
-/** The answer of another box, of which nothing is known; undefined for what is none. Words of it are cut to `longest` characters. */
-export function readAnswer(body: unknown, longest = 300): LeasesAnswer | undefined {
+const LONGEST_REASON = 300
+
+/** The answer of another box, of which nothing is known; undefined for what is none. */
+export function readAnswer(body: unknown): LeasesAnswer | undefined {
   if (!isRecord(body)) return undefined
   const { key, results, usage, stays } = body
   if (!isRecord(key) || typeof key.id !== 'string' || typeof key.x !== 'string') return undefined
@@ -170,7 +169,7 @@ export function readAnswer(body: unknown, longest = 300): LeasesAnswer | undefin
     key: { id: key.id, x: key.x },
     results: results
       .filter(isResult)
-      .map((one) => ({ ...one, reason: one.reason?.slice(0, longest) ?? null })),
+      .map((one) => ({ ...one, reason: one.reason?.slice(0, LONGEST_REASON) ?? null })),
     usage: usage.filter(isUsage),
     stays: stays.filter(isStay),
   }

@@ -1,6 +1,5 @@
 export { createKeyFile, readKeyFile, removeKeyFile, replaceKeyFile } from './key-files.ts'
-export { openNodeCa } from './node-ca.ts'
-export { certificateRequest, openNodeCredentials } from './node-credentials.ts'
+export { certificateRequest, openNodeCa, openNodeCredentials } from './node-credentials.ts'
 export { openSecrets, type Secrets } from './open-secrets.ts'
 export { initNode, renewNodeCertificate } from './renew-certificate.ts'
 export { type RotationOptions, type RotationReport, rotateVault } from './rotate-vault.ts'

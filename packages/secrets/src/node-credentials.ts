@@ -1,10 +1,57 @@
-import { createPrivateKey, sign, X509Certificate } from 'node:crypto'
+import { createPrivateKey, createPublicKey, sign, X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Membership, type NodeCredentials, removeDrafts, secretsInvalid } from '@steeple/contracts'
+import {
+  type Clock,
+  isRecord,
+  jsonIn,
+  type Membership,
+  type NodeCa,
+  type NodeCredentials,
+  nodeIdIn,
+  removeDrafts,
+  secretsInvalid,
+  serialOf,
+  validationFailed,
+} from '@steeple/contracts'
 import { makeKeysDirectory, readKeyFile, removeKeyFile, replaceKeyFile, requireKeyFile } from './key-files.ts'
-import { KEY_FILES, nodeIdOf } from './node-files.ts'
+import { BACKDATE_MS, KEY_FILES } from './node-files.ts'
 import type { Secrets } from './open-secrets.ts'
+
+/** This node's own CA. Its key is read from the disk for each signature and not kept. */
+export function openNodeCa(secrets: Secrets, clock: Clock): NodeCa {
+  return {
+    caPem: secrets.caPem,
+    caSha256: secrets.identity.caSha256,
+    readRequest: async (pem, own) => {
+      const { readRequest } = await import('./x509.ts')
+      return await readRequest(pem, own)
+    },
+    issue: async (wish) => {
+      const { issueCertificate } = await import('./x509.ts')
+      const publicKey = createPublicKey({ key: Buffer.from(wish.publicKey), format: 'der', type: 'spki' })
+      if (publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+        throw validationFailed('a certificate is for an ECDSA key on P-256 alone')
+      const pem = await issueCertificate({
+        caKeyPem: secrets.caKeyPem(),
+        caPem: secrets.caPem,
+        publicKey,
+        commonName: wish.commonName,
+        uri: wish.uri,
+        dnsNames: wish.dnsNames ?? [],
+        addresses: wish.addresses ?? [],
+        notBeforeMs: clock.nowMs() - BACKDATE_MS,
+        notAfterMs: wish.notAfterMs,
+      })
+      const certificate = new X509Certificate(pem)
+      return { pem, serial: serialOf(certificate), notAfterMs: Date.parse(certificate.validTo) }
+    },
+    signRevocations: async (list, validity) => {
+      const { createCrl } = await import('./x509.ts')
+      return await createCrl({ caKeyPem: secrets.caKeyPem(), caPem: secrets.caPem, list, ...validity })
+    },
+  }
+}
 
 /** One file, so that a kill leaves the whole membership or none. */
 const FILE = 'mesh.json'
@@ -24,7 +71,7 @@ type Stored = Readonly<Record<(typeof TEXTS)[number], string>>
 
 /** A certificate request by that key, P-256: PKCS#10, PEM. What the certificate will say is for who signs it to decide. */
 export async function certificateRequest(keyPem: string, commonName: string): Promise<string> {
-  const { createRequest } = await import('./x509-lists.ts')
+  const { createRequest } = await import('./x509.ts')
   return await createRequest(keyPem, commonName)
 }
 
@@ -62,31 +109,22 @@ function removeMembership(keys: string): void {
   removeKeyFile(directory, CA_FILE)
 }
 
+/** Whether its certificates are sound is looked at when it is taken up. */
 function parse(path: string, text: string): Membership {
-  try {
-    const raw = JSON.parse(text) as Partial<Record<keyof Stored, unknown>>
-    const isWhole = (value: typeof raw): value is Stored =>
-      TEXTS.every((name) => typeof value[name] === 'string')
-    if (isWhole(raw)) {
-      const joinedAtMs = Date.parse(raw.joined_at)
-      new X509Certificate(raw.ca_pem)
-      new X509Certificate(raw.certificate_pem)
-      if (!Number.isNaN(joinedAtMs)) {
-        return {
-          meshName: raw.mesh_name,
-          rootUrl: raw.root_url,
-          rootNodeId: raw.root_node_id,
-          caPem: raw.ca_pem,
-          certificatePem: raw.certificate_pem,
-          overlayAddress: raw.overlay_address,
-          joinedAtMs,
-        }
-      }
-    }
-  } catch {
-    // Said below.
+  const raw = jsonIn(text)
+  const isWhole = (value: unknown): value is Stored =>
+    isRecord(value) && TEXTS.every((name) => typeof value[name] === 'string')
+  if (!isWhole(raw) || Number.isNaN(Date.parse(raw.joined_at)))
+    throw secretsInvalid(`${path} is damaged; remove it, and join the mesh again`)
+  return {
+    meshName: raw.mesh_name,
+    rootUrl: raw.root_url,
+    rootNodeId: raw.root_node_id,
+    caPem: raw.ca_pem,
+    certificatePem: raw.certificate_pem,
+    overlayAddress: raw.overlay_address,
+    joinedAtMs: Date.parse(raw.joined_at),
   }
-  throw secretsInvalid(`${path} is damaged; remove it, and join the mesh again`)
 }
 
 /**
@@ -117,7 +155,7 @@ export function openNodeCredentials(secrets: Secrets): NodeCredentials {
     request: () => certificateRequest(nodeKey(), secrets.identity.nodeId),
     sign: (octets) => sign('sha256', octets, createPrivateKey(nodeKey())),
     readRevocations: async (pem) => {
-      const { readCrl } = await import('./x509-lists.ts')
+      const { readCrl } = await import('./x509.ts')
       return await readCrl(pem, membership?.caPem ?? secrets.caPem)
     },
     adopt: async (next) => {
@@ -151,7 +189,7 @@ function checkMembership(secrets: Secrets, membership: Membership): void {
   }
   if (!ca.ca || !certificate.checkIssued(ca) || !certificate.verify(ca.publicKey))
     throw wrong('is not signed by the CA beside it')
-  if (nodeIdOf(certificate) !== secrets.identity.nodeId) throw wrong('names another node')
+  if (nodeIdIn(certificate.subjectAltName) !== secrets.identity.nodeId) throw wrong('names another node')
   if (!certificate.checkPrivateKey(createPrivateKey(secrets.tls().key)))
     throw wrong('does not belong to the key of this node')
 }

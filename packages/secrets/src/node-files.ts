@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type X509Certificate } from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
 import { createKeyFile, readKeyFile } from './key-files.ts'
 
 /**
@@ -58,14 +58,4 @@ export interface NodeFile {
   readonly name: string
   /** RFC 3339. */
   readonly created_at: string
-}
-
-/** The URI by which a certificate names its node. */
-export function nodeUri(nodeId: string): string {
-  return `svc://node/${nodeId}`
-}
-
-/** The node that a certificate names; undefined when it names none. */
-export function nodeIdOf(certificate: X509Certificate): string | undefined {
-  return /(?:^|, )URI:svc:\/\/node\/([0-9a-f-]{36})(?:,|$)/.exec(certificate.subjectAltName ?? '')?.[1]
 }

@@ -1,6 +1,13 @@
-import { createHash, createPrivateKey, createSecretKey, type KeyObject, X509Certificate } from 'node:crypto'
+import {
+  createHash,
+  createPrivateKey,
+  createSecretKey,
+  hash,
+  type KeyObject,
+  X509Certificate,
+} from 'node:crypto'
 import { join } from 'node:path'
-import { type NodeIdentity, secretsInvalid } from '@steeple/contracts'
+import { isRecord, jsonIn, type NodeIdentity, nodeIdIn, secretsInvalid } from '@steeple/contracts'
 import {
   checkKeysDirectory,
   damaged,
@@ -9,7 +16,7 @@ import {
   replaceKeyFile,
   requireKeyFile,
 } from './key-files.ts'
-import { checkHomeKeys, KEY_FILES, type NodeFile, nodeIdOf, SYMMETRIC_KEY_BYTES } from './node-files.ts'
+import { checkHomeKeys, KEY_FILES, type NodeFile, SYMMETRIC_KEY_BYTES } from './node-files.ts'
 import { type Keyring, openKeyring } from './vault.ts'
 
 /** The keys and certificates of this node, checked. Private keys of certificates are read when they are asked for. */
@@ -71,7 +78,7 @@ export function openSecrets(dataDir: string): Secrets {
     .slice(0, 8)
   jwtBytes.fill(0)
   const listeners: (() => void)[] = []
-  const caSha256 = createHash('sha256').update(ca.raw).digest('hex')
+  const caSha256 = hash('sha256', ca.raw)
   return {
     directory,
     keyring: openKeyring(directory),
@@ -118,23 +125,16 @@ function symmetricKey(directory: string, file: string): Buffer {
 }
 
 function parseNodeFile(directory: string, bytes: Buffer): NodeFile {
-  try {
-    const { node_id, name, created_at } = JSON.parse(bytes.toString()) as Partial<
-      Record<keyof NodeFile, unknown>
-    >
-    if (
-      typeof node_id === 'string' &&
-      typeof name === 'string' &&
-      typeof created_at === 'string' &&
-      /^[0-9a-f-]{36}$/.test(node_id) &&
-      !Number.isNaN(Date.parse(created_at))
-    ) {
-      return { node_id, name, created_at }
-    }
-  } catch {
-    // Said below; the parser's message would show the file.
-  }
-  throw damaged(directory, KEY_FILES.node)
+  const value = jsonIn(bytes.toString())
+  const { node_id, name, created_at } = isRecord(value) ? value : {}
+  const isWhole =
+    typeof node_id === 'string' &&
+    typeof name === 'string' &&
+    typeof created_at === 'string' &&
+    /^[0-9a-f-]{36}$/.test(node_id) &&
+    !Number.isNaN(Date.parse(created_at))
+  if (!isWhole) throw damaged(directory, KEY_FILES.node)
+  return { node_id, name, created_at }
 }
 
 function parseCertificate(directory: string, name: string, pem: string): X509Certificate {
@@ -170,6 +170,6 @@ function checkNodeCertificate(
 ): void {
   const path = join(directory, KEY_FILES.nodeCertificate)
   if (!certificate.verify(ca.publicKey)) throw secretsInvalid(`${path} is not signed by the CA beside it`)
-  if (nodeIdOf(certificate) !== node.node_id)
+  if (nodeIdIn(certificate.subjectAltName) !== node.node_id)
     throw secretsInvalid(`${path} names another node than ${KEY_FILES.node}`)
 }

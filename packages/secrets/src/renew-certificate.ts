@@ -2,15 +2,20 @@ import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID, X509Cert
 import { statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { type Clock, localHostName, removeDrafts, secretsInvalid } from '@steeple/contracts'
+import {
+  type Clock,
+  localHostName,
+  nodeIdIn,
+  nodeUri,
+  removeDrafts,
+  secretsInvalid,
+} from '@steeple/contracts'
 import { createKeyFile, keysDirectory, makeKeysDirectory, readKeyFile, requireKeyFile } from './key-files.ts'
 import {
   BACKDATE_MS,
   KEY_FILES,
   makeHomeKeys,
   NODE_CERTIFICATE_LIFE_MS,
-  nodeIdOf,
-  nodeUri,
   ROOT_LIFE_MS,
   SYMMETRIC_KEY_BYTES,
 } from './node-files.ts'
@@ -108,12 +113,8 @@ async function makeFiles(directory: string, name: string, nowMs: number): Promis
   const x509 = await import('./x509.ts')
   if (readKeyFile(directory, KEY_FILES.caCertificate) === undefined) {
     const commonName = `Mesh CA ${randomBytes(4).toString('hex')}`
-    const pem = await x509.createRoot({
-      keyPem: caKeyPem,
-      commonName,
-      notBeforeMs,
-      notAfterMs: nowMs + ROOT_LIFE_MS,
-    })
+    const notAfterMs = nowMs + ROOT_LIFE_MS
+    const pem = await x509.createRoot({ keyPem: caKeyPem, commonName, notBeforeMs, notAfterMs })
     createKeyFile(directory, KEY_FILES.caCertificate, Buffer.from(pem))
   }
   const caPem = requireKeyFile(directory, KEY_FILES.caCertificate).toString()
@@ -128,7 +129,8 @@ async function makeFiles(directory: string, name: string, nowMs: number): Promis
     createKeyFile(directory, KEY_FILES.nodeCertificate, Buffer.from(pem))
   }
   // Two runs at once agree because the first certificate wins and the id is read from it.
-  const nodeId = nodeIdOf(new X509Certificate(requireKeyFile(directory, KEY_FILES.nodeCertificate)))
+  const { subjectAltName } = new X509Certificate(requireKeyFile(directory, KEY_FILES.nodeCertificate))
+  const nodeId = nodeIdIn(subjectAltName)
   if (nodeId === undefined) {
     throw secretsInvalid(
       `${join(directory, KEY_FILES.nodeCertificate)} names no node; remove it and run svc node init`,
@@ -143,17 +145,7 @@ async function makeFiles(directory: string, name: string, nowMs: number): Promis
  * What the node's own certificate says: its URI, and the names under which it serves TLS: on this machine, by the machine's
  * name, and by mDNS under that name and the node's.
  */
-function nodeNames(
-  { nodeId, name }: { readonly nodeId: string; readonly name: string },
-  nowMs: number,
-): {
-  readonly commonName: string
-  readonly uri: string
-  readonly dnsNames: readonly string[]
-  readonly addresses: readonly string[]
-  readonly notBeforeMs: number
-  readonly notAfterMs: number
-} {
+function nodeNames({ nodeId, name }: { readonly nodeId: string; readonly name: string }, nowMs: number) {
   const host = hostname()
   const [label = ''] = host.split('.')
   const names = [

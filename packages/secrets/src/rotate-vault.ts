@@ -18,14 +18,6 @@ interface SealingPass {
   readonly kept: Set<string>
 }
 
-/** Where the values are and what they are sealed with. */
-interface SealingPlace {
-  readonly db: Database
-  readonly vault: KernelVault
-  readonly tables: readonly TableSpec[]
-  readonly signal?: AbortSignal
-}
-
 /** Rows of one write: short enough not to hold up other writers. */
 const RESEALED_ROWS = 200
 /** What may stand in a statement as it is. */
@@ -35,7 +27,7 @@ type Row = Readonly<Record<string, SqlValue>>
 
 /** One table, its statements and, when its rows carry a checksum, their columns. */
 interface Work {
-  readonly place: SealingPlace
+  readonly place: RotationOptions
   readonly sealed: SealedColumns
   readonly spec: TableSpec | undefined
   readonly first: string
@@ -45,7 +37,7 @@ interface Work {
 }
 
 /** Seals every value of a table that is under a replaced key anew, in batches. Rows that do not open stay. */
-async function resealTable(place: SealingPlace, sealed: SealedColumns, pass: SealingPass): Promise<void> {
+async function resealTable(place: RotationOptions, sealed: SealedColumns, pass: SealingPass): Promise<void> {
   if (![sealed.table, sealed.key, ...sealed.columns].every((name) => SQL_NAME.test(name))) {
     pass.kept.add(`the table ${sealed.table} or one of its columns has a name that is no SQL name`)
     return
@@ -278,7 +270,7 @@ export async function rotateVault(options: RotationOptions): Promise<RotationRep
   }
   if (!isUnfinished) keyring.replace()
   let resealed = (await onePass(options)).resealed
-  await (options.settle ?? (() => delay(SETTLE_MS, undefined, signalOf(options))))()
+  await (options.settle ?? (() => delay(SETTLE_MS, undefined, { signal: options.signal })))()
   // What was handed to the writer before is behind it now.
   await db.transact(async () => undefined)
   let pass = await onePass(options)
@@ -294,10 +286,6 @@ export async function rotateVault(options: RotationOptions): Promise<RotationRep
   const retired = keyring.replaced.map(({ id }) => id)
   for (const id of retired) keyring.retire(id)
   return { keyId: vault.keyId, resealed, retired, kept }
-}
-
-function signalOf({ signal }: RotationOptions): { readonly signal?: AbortSignal } {
-  return signal === undefined ? {} : { signal }
 }
 
 async function onePass(options: RotationOptions): Promise<SealingPass> {

@@ -8,7 +8,14 @@ import {
   randomFillSync,
 } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { type SealedColumns, secretsInvalid, storeCorrupt, type Vault } from '@steeple/contracts'
+import {
+  isRecord,
+  jsonIn,
+  type SealedColumns,
+  secretsInvalid,
+  storeCorrupt,
+  type Vault,
+} from '@steeple/contracts'
 import {
   createKeyFile,
   damaged,
@@ -51,17 +58,13 @@ function openSealedTables(directory: string): SealedTables {
 }
 
 function parse(directory: string, bytes: Buffer): readonly SealedColumns[] {
-  try {
-    const list: unknown = JSON.parse(bytes.toString())
-    if (Array.isArray(list) && list.every(isSealedColumns)) return list
-  } catch (cause) {
-    throw damaged(directory, FILE, cause)
-  }
-  throw damaged(directory, FILE)
+  const list = jsonIn(bytes.toString())
+  if (!Array.isArray(list) || !list.every(isSealedColumns)) throw damaged(directory, FILE)
+  return list
 }
 
 function isSealedColumns(value: unknown): value is SealedColumns {
-  const { table, key, columns } = Object(value) as Partial<Record<keyof SealedColumns, unknown>>
+  const { table, key, columns } = isRecord(value) ? value : {}
   return (
     typeof table === 'string' &&
     typeof key === 'string' &&
@@ -214,12 +217,6 @@ function createNonces(): () => Buffer {
 /** Seals and opens values under the keys of a keyring. */
 export function createVault(keyring: Keyring): KernelVault {
   const nextNonce = createNonces()
-  let header: { readonly of: string; readonly octets: Buffer } | undefined
-  /** What all values under a key begin with. */
-  const headerOf = (id: string): Buffer => {
-    if (header?.of !== id) header = { of: id, octets: sealedHead(id) }
-    return header.octets
-  }
   return {
     keyring,
     get keyId() {
@@ -227,7 +224,7 @@ export function createVault(keyring: Keyring): KernelVault {
     },
     seal: (plain, rowId) => {
       const { id, key } = keyring.current
-      const head = headerOf(id)
+      const head = sealedHead(id)
       const nonce = nextNonce()
       const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
       cipher.setAAD(additionalData(head, rowId))

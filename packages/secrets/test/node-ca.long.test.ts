@@ -5,11 +5,10 @@ import type { Membership } from '@steeple/contracts'
 import { fakeClock, suite, type TempDir, tempDir } from '@steeple/testkit'
 import fc from 'fast-check'
 import * as assert from 'uvu/assert'
-import { openNodeCa } from '../src/node-ca.ts'
-import { openNodeCredentials } from '../src/node-credentials.ts'
+import { openNodeCa, openNodeCredentials } from '../src/node-credentials.ts'
 import { openSecrets } from '../src/open-secrets.ts'
 import { initNode } from '../src/renew-certificate.ts'
-import { createRequest } from '../src/x509-lists.ts'
+import { createRequest } from '../src/x509.ts'
 import { withFrozenDisk } from './frozen-disk.ts'
 
 const DAY_MS = 86_400_000

@@ -39,9 +39,10 @@ export async function apply(
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<readonly PartReport[]> {
-  return await eachPart(parts, wanted, signal, async (asker, part) => {
-    const report = await asker.apply()
+  return await eachPart(parts, wanted, signal, async (asked) => {
+    const report = await applied(asked)
     const { status } = report
+    const { part } = asked
     const problems = JSON.stringify(report.problems)
     await parts.context.db.write((tx) =>
       PART_ROWS.put(tx, { part, version: wanted.document.version, status, problems }),
@@ -56,11 +57,11 @@ export async function standing(
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<readonly PartReport[]> {
-  return await eachPart(parts, wanted, signal, (asker, _, row) => {
+  return await eachPart(parts, wanted, signal, (asked, row) => {
     const isOfThis = row?.version === wanted.document.version
     // Written by `apply`.
     const problems = isOfThis ? (JSON.parse(row.problems) as readonly Problem[]) : []
-    return asker.report(isOfThis ? row.status : 'waiting', problems)
+    return reported(asked, isOfThis ? row.status : 'waiting', problems)
   })
 }
 
@@ -68,8 +69,10 @@ async function eachPart(
   parts: Parts,
   { hub, document, permitted }: Wanted,
   signal: AbortSignal,
-  open: (asker: Asker, part: PartName, row: PartRow | undefined) => Promise<PartReport>,
+  open: (asked: Asked, row: PartRow | undefined) => Promise<PartReport>,
 ): Promise<readonly PartReport[]> {
+  const { context } = parts
+  const principal = principalOf(hub)
   const done = await partRows(parts)
   const reports: PartReport[] = []
   for (const part of PARTS) {
@@ -77,9 +80,9 @@ async function eachPart(
     if (desired === undefined) continue
     const row = done.get(part)
     const isDone = row?.version === document.version && row.status === 'applied'
-    const asker = new Asker(parts, principalOf(hub), part, desired, signal)
-    if (!permitted.includes(part)) reports.push(await asker.report('not_permitted', []))
-    else reports.push(isDone ? await asker.report('applied', []) : await open(asker, part, row))
+    const asked = { context, own: context.use(ownRoutesRef), principal, part, desired, signal }
+    if (!permitted.includes(part)) reports.push(await reported(asked, 'not_permitted', []))
+    else reports.push(isDone ? await reported(asked, 'applied', []) : await open(asked, row))
   }
   return reports
 }
@@ -104,122 +107,98 @@ export async function endInvitations({ context }: Parts, signal: AbortSignal): P
 
 type Problem = PartReport['problems'][number]
 
-/** Asks this box's own routes for one part. */
-class Asker {
-  readonly #own: OwnRoutes
-  readonly #parts: Parts
-  readonly #principal: Principal
-  readonly #part: PartName
-  readonly #desired: Values
-  readonly #signal: AbortSignal
+/** One part of a document, and as whom this box's own routes are asked for it. */
+interface Asked {
+  readonly context: Parts['context']
+  readonly own: OwnRoutes
+  readonly principal: Principal
+  readonly part: PartName
+  readonly desired: Values
+  readonly signal: AbortSignal
+}
 
-  constructor(parts: Parts, principal: Principal, part: PartName, desired: Values, signal: AbortSignal) {
-    this.#own = parts.context.use(ownRoutesRef)
-    this.#parts = parts
-    this.#principal = principal
-    this.#part = part
-    this.#desired = desired
-    this.#signal = signal
-  }
-
-  async apply(): Promise<PartReport> {
-    const never = await this.#neverTaken()
-    if (never !== undefined) return await this.report('refused', [never])
-    const problems: Problem[] = []
-    let isWaiting = false
-    try {
-      for (const step of await this.#steps()) {
-        const problem = await this.#take(step)
-        if (problem === undefined) continue
-        problems.push(problem.said)
-        isWaiting ||= problem.isPassing
-      }
-      const rest = problems.length === 0 ? await this.#rest() : undefined
-      if (rest !== undefined) {
-        const { isPassing, pointer, code, message } = rest
-        problems.push({ pointer, code, message: short(message) })
-        isWaiting = isPassing
-      }
-    } catch (error) {
-      problems.push(problemOf(`/${this.#part}`, error))
-      isWaiting = true
+async function applied(asked: Asked): Promise<PartReport> {
+  const { part, desired, signal } = asked
+  const never = await neverTaken(asked)
+  if (never !== undefined) return await reported(asked, 'refused', [never])
+  const problems: Problem[] = []
+  let isWaiting = false
+  try {
+    const { answer, seen } = await look(asked)
+    for (const step of HOW[part].steps(desired, seen, answer, asked.context.clock.nowMs())) {
+      const problem = await take(asked, step)
+      if (problem === undefined) continue
+      problems.push(problem.said)
+      isWaiting ||= problem.isPassing
     }
-    this.#signal.throwIfAborted()
-    const status: PartStatus = problems.length === 0 ? 'applied' : isWaiting ? 'waiting' : 'refused'
-    return await this.report(status, problems)
-  }
-
-  /** What no hub sets, whatever it says: a hub that is not what it was may say anything. */
-  async #neverTaken(): Promise<Problem | undefined> {
-    const state = { [this.#part]: this.#desired }
-    const [own] = unsteerable(state)
-    if (own !== undefined) return { pointer: own.pointer, code: 'forbidden', message: own.message }
-    try {
-      await this.#own.check({ method: 'PUT', path: '/v1/groups/any', body: { members: {}, state } })
-      return undefined
-    } catch (error) {
-      return problemOf(`/${this.#part}`, error)
+    const rest = problems.length === 0 ? HOW[part].rest?.(desired, (await look(asked)).answer) : undefined
+    if (rest !== undefined) {
+      const { isPassing, pointer, code, message } = rest
+      problems.push({ pointer, code, message: short(message) })
+      isWaiting = isPassing
     }
+  } catch (error) {
+    problems.push(problemOf(`/${part}`, error))
+    isWaiting = true
   }
+  signal.throwIfAborted()
+  const status: PartStatus = problems.length === 0 ? 'applied' : isWaiting ? 'waiting' : 'refused'
+  return await reported(asked, status, problems)
+}
 
-  /** How it stands now. */
-  async report(status: PartStatus, problems: readonly Problem[]): Promise<PartReport> {
-    let drift: readonly Difference[] = []
-    try {
-      const { seen } = await this.#look()
-      drift = differences(comparable(this.#part, this.#desired), seen, `/${this.#part}`)
-    } catch (error) {
-      // Said once: what cannot be seen cannot be compared.
-      if (problems.length === 0) return this.#said(status, [problemOf(`/${this.#part}`, error)], [])
-    }
-    return this.#said(status, problems, drift)
+/** What no hub sets, whatever it says: a hub that is not what it was may say anything. */
+async function neverTaken({ own, part, desired }: Asked): Promise<Problem | undefined> {
+  const state = { [part]: desired }
+  const [never] = unsteerable(state)
+  if (never !== undefined) return { pointer: never.pointer, code: 'forbidden', message: never.message }
+  try {
+    await own.check({ method: 'PUT', path: '/v1/groups/any', body: { members: {}, state } })
+    return undefined
+  } catch (error) {
+    return problemOf(`/${part}`, error)
   }
+}
 
-  #said(status: PartStatus, problems: readonly Problem[], drift: readonly Difference[]): PartReport {
-    return {
-      part: this.#part,
-      status,
-      problems: rowsOf(problems),
-      drift: rowsOf(drift).map(({ pointer, desired, actual }) => ({
-        pointer: short(pointer),
-        desired: short(canonical(desired ?? null)),
-        actual: short(canonical(actual ?? null)),
-      })),
-    }
+/** How it stands now. */
+async function reported(asked: Asked, status: PartStatus, problems: readonly Problem[]): Promise<PartReport> {
+  const { part, desired } = asked
+  const said = (all: readonly Problem[], drift: readonly Difference[]): PartReport => ({
+    ...{ part, status, problems: rowsOf(all) },
+    drift: rowsOf(drift).map(({ pointer, desired: wanted, actual }) => ({
+      pointer: short(pointer),
+      desired: short(canonical(wanted ?? null)),
+      actual: short(canonical(actual ?? null)),
+    })),
+  })
+  try {
+    const { seen } = await look(asked)
+    return said(problems, differences(comparable(part, desired), seen, `/${part}`))
+  } catch (error) {
+    // Said once: what cannot be seen cannot be compared.
+    return said(problems.length === 0 ? [problemOf(`/${part}`, error)] : problems, [])
   }
+}
 
-  async #look(): Promise<{ readonly answer: Values; readonly seen: Values }> {
-    const { look, seen } = HOW[this.#part]
-    const body = await this.#own.ask(this.#principal, { method: 'GET', path: look }, this.#signal)
-    const answer = isRecord(body) ? body : {}
-    return { answer, seen: seen(answer, this.#desired) }
-  }
+async function look({ own, principal, part, desired, signal }: Asked) {
+  const body = await own.ask(principal, { method: 'GET', path: HOW[part].look }, signal)
+  const answer = isRecord(body) ? body : {}
+  return { answer, seen: HOW[part].seen(answer, desired) }
+}
 
-  async #rest(): Promise<(Hindrance & { readonly isPassing: boolean }) | undefined> {
-    const { rest } = HOW[this.#part]
-    return rest?.(this.#desired, (await this.#look()).answer)
-  }
-
-  async #steps(): Promise<readonly (Step | Hindrance)[]> {
-    const { answer, seen } = await this.#look()
-    return HOW[this.#part].steps(this.#desired, seen, answer, this.#parts.context.clock.nowMs())
-  }
-
-  async #take(
-    step: Step | Hindrance,
-  ): Promise<{ readonly said: Problem; readonly isPassing: boolean } | undefined> {
-    if (!('question' in step)) return { said: { ...step, message: short(step.message) }, isPassing: false }
-    try {
-      await this.#own.ask(this.#principal, step.question, this.#signal)
-      return undefined
-    } catch (error) {
-      this.#signal.throwIfAborted()
-      if (isServiceError(error) && step.done?.includes(error.code) === true) return undefined
-      const isPassing = !isServiceError(error) || error.status >= 500 || error.status === 429
-      if (!isServiceError(error))
-        this.#parts.context.log.error({ err: error }, 'a part of the desired state failed')
-      return { said: problemOf(step.pointer === '' ? `/${this.#part}` : step.pointer, error), isPassing }
-    }
+async function take(
+  { context, own, principal, part, signal }: Asked,
+  step: Step | Hindrance,
+): Promise<{ readonly said: Problem; readonly isPassing: boolean } | undefined> {
+  if (!('question' in step)) return { said: { ...step, message: short(step.message) }, isPassing: false }
+  try {
+    await own.ask(principal, step.question, signal)
+    return undefined
+  } catch (error) {
+    signal.throwIfAborted()
+    if (isServiceError(error) && step.done?.includes(error.code) === true) return undefined
+    const isPassing = !isServiceError(error) || error.status >= 500 || error.status === 429
+    if (!isServiceError(error)) context.log.error({ err: error }, 'a part of the desired state failed')
+    return { said: problemOf(step.pointer === '' ? `/${part}` : step.pointer, error), isPassing }
   }
 }
 

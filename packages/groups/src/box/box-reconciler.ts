@@ -1,6 +1,6 @@
 import {
+  answerText,
   boxCallsRef,
-  isRecord,
   isServiceError,
   type Outcome,
   type Reconciler,
@@ -19,7 +19,7 @@ const AGAIN_MS = 60_000
 /** Gets what this box is to have, applies it, and tells the hub what became of it. */
 export function boxReconciler(parts: Parts): Reconciler {
   const { context } = parts
-  const told: Told = { text: '', atMs: Number.NEGATIVE_INFINITY }
+  let told = { text: '', atMs: Number.NEGATIVE_INFINITY }
   let askedMs = Number.NEGATIVE_INFINITY
   const isOld = (atMs: number): boolean => context.clock.monotonicMs() - atMs >= RESYNC_MS
   /** What kept it from the newest document; undefined when nothing did. */
@@ -52,7 +52,7 @@ export function boxReconciler(parts: Parts): Reconciler {
       const text = JSON.stringify([hub.id, report])
       if (text !== told.text || isOld(told.atMs)) {
         await tell(parts, hub, report, signal)
-        Object.assign(told, { text, atMs: context.clock.monotonicMs() })
+        told = { text, atMs: context.clock.monotonicMs() }
       }
       if (missed !== undefined) throw missed
       const isOver = report.parts.every(({ status }) => status === 'applied' || status === 'not_permitted')
@@ -61,11 +61,6 @@ export function boxReconciler(parts: Parts): Reconciler {
         : { state: 'pending', afterMs: AGAIN_MS, reason: 'parts of the desired state are not applied' }
     },
   }
-}
-
-interface Told {
-  text: string
-  atMs: number
 }
 
 async function reportOf(parts: Parts, hub: Hub, signal: AbortSignal): Promise<BoxReport> {
@@ -80,12 +75,12 @@ async function reportOf(parts: Parts, hub: Hub, signal: AbortSignal): Promise<Bo
 async function fetch(parts: Parts, hub: Hub, signal: AbortSignal): Promise<void> {
   const { context, node } = parts
   const path = `/v1/desired-state/${node.nodeId}`
-  const { status, body } = await context.use(boxCallsRef).call(hub.id, { method: 'GET', path }, signal)
-  if (status === 404) return
-  if (status !== 200)
-    throw southboundUnavailable(`the hub answered ${status}${codeIn(body)} to the question for desired state`)
+  const answer = await context.use(boxCallsRef).call(hub.id, { method: 'GET', path }, signal)
+  if (answer.status === 404) return
+  if (answer.status !== 200)
+    throw southboundUnavailable(`the hub answered ${answerText(answer)} to the question for desired state`)
   try {
-    const receipt = await receive(parts, hub, body)
+    const receipt = await receive(parts, hub, answer.body)
     if (receipt === 'older' || receipt === 'other')
       context.log.warn({ receipt }, 'the hub has an older desired state than this box, which keeps its own')
   } catch (error) {
@@ -96,13 +91,8 @@ async function fetch(parts: Parts, hub: Hub, signal: AbortSignal): Promise<void>
 
 async function tell({ context, node }: Parts, hub: Hub, body: BoxReport, signal: AbortSignal): Promise<void> {
   const question = { method: 'PUT', path: `/v1/desired-state/${node.nodeId}/report`, body } as const
-  const { status, body: said } = await context.use(boxCallsRef).call(hub.id, question, signal)
+  const answer = await context.use(boxCallsRef).call(hub.id, question, signal)
   // A hub of an earlier version has no such route.
-  if (status !== 200 && status !== 404)
-    throw southboundUnavailable(`the hub answered ${status}${codeIn(said)} to the report of this box`)
-}
-
-function codeIn(body: unknown): string {
-  const { error } = isRecord(body) ? body : {}
-  return isRecord(error) && typeof error.code === 'string' ? ` ${error.code.slice(0, 64)}` : ''
+  if (answer.status !== 200 && answer.status !== 404)
+    throw southboundUnavailable(`the hub answered ${answerText(answer)} to the report of this box`)
 }

@@ -1,5 +1,6 @@
 import {
   type JsonSchema,
+  NODE_ID_SCHEMA,
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeNotFound,
   notFound,
@@ -20,15 +21,15 @@ import {
   PERMITTED_SCHEMA,
   REPORT_SCHEMA,
   readDocument,
+  reportIn,
   SIGNED_SCHEMA,
   signed,
 } from '../document.ts'
 import { DOCUMENTS, type DocumentRow, REPORTS, type ReportRow } from '../store.ts'
-import { NODE_ID } from './group-routes.ts'
-import { knowsMore, reportIn } from './plan.ts'
+import { knowsMore } from './plan.ts'
 
 const DESIRED_BOX: JsonSchema = recordSchema({
-  node_id: NODE_ID,
+  node_id: NODE_ID_SCHEMA,
   name: { type: 'string' },
   groups: { type: 'array', items: { type: 'string' } },
   version: { type: ['integer', 'null'], description: 'Of what it is to have; null: nothing in particular.' },
@@ -45,7 +46,7 @@ const DESIRED_BOX: JsonSchema = recordSchema({
   parts: PARTS_SCHEMA,
   told_at: { ...NULLABLE_TIMESTAMP_SCHEMA, description: 'When it last told of itself.' },
 })
-const OF_NODE: JsonSchema = recordSchema({ id: NODE_ID })
+const OF_NODE: JsonSchema = recordSchema({ id: NODE_ID_SCHEMA })
 
 /** `/v1/desired-state`: what each box is to have, and has. */
 export function desiredRoutes(parts: Parts): readonly Route[] {
@@ -78,15 +79,8 @@ function listRoute(parts: Parts): Route {
         const row = recordOf(nodeId, name, document, await REPORTS.find(db, { node_id: nodeId }))
         if (group === undefined || row.groups.includes(group)) rows.push(row)
       }
-      return ok(
-        await pageFrom(
-          page,
-          'boxes',
-          rows,
-          (row) => row,
-          ({ node_id }) => [node_id],
-        ),
-      )
+      const shown = (row: (typeof rows)[number]): object => row
+      return ok(await pageFrom(page, 'boxes', rows, shown, ({ node_id }) => [node_id]))
     },
   })
 }

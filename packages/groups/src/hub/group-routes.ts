@@ -4,6 +4,7 @@ import {
   isServiceError,
   type JsonSchema,
   type MutationTx,
+  NODE_ID_SCHEMA,
   notFound,
   type OwnQuestion,
   type OwnRoutes,
@@ -35,7 +36,6 @@ import { HOW } from '../steps.ts'
 import { GROUPS, type GroupRow, groupsInOrder, INVITED, type InvitedRow, invitedTo } from '../store.ts'
 import { contentFor, issue, type Members, membersOf, stateOf, tokensOf } from './plan.ts'
 
-export const NODE_ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }
 /** And no key, token or IMSI that somebody pasted: the audit trail keeps the name. */
 export const NAME: JsonSchema = {
   type: 'string',
@@ -43,13 +43,10 @@ export const NAME: JsonSchema = {
 }
 const MOST_GROUPS = 200
 const REHEARSAL_MS = 10_000
-const MEMBERS: JsonSchema = objectSchema(
-  {
-    all: { type: 'boolean', description: 'Each box of the mesh but the hub, also those that join later.' },
-    nodes: { type: 'array', maxItems: 2_000, uniqueItems: true, items: NODE_ID },
-  },
-  [],
-)
+const MEMBERS: JsonSchema = objectSchema({
+  all: { type: 'boolean', description: 'Each box of the mesh but the hub, also those that join later.' },
+  nodes: { type: 'array', maxItems: 2_000, uniqueItems: true, items: NODE_ID_SCHEMA },
+})
 const RANK: JsonSchema = {
   type: 'integer',
   minimum: 0,
@@ -59,7 +56,7 @@ const RANK: JsonSchema = {
 const GROUP: JsonSchema = recordSchema({
   name: { type: 'string' },
   rank: RANK,
-  members: recordSchema({ all: { type: 'boolean' }, nodes: { type: 'array', items: NODE_ID } }),
+  members: recordSchema({ all: { type: 'boolean' }, nodes: { type: 'array', items: NODE_ID_SCHEMA } }),
   boxes: { type: 'integer', description: 'How many boxes it has now.' },
   state: STATE_SCHEMA,
   invitations: {
@@ -102,15 +99,9 @@ function listRoute(parts: Parts): Route {
       const after = String(page.after?.[0] ?? '')
       const rows = (await GROUPS.select(parts.context.db, 'order by name')).filter(({ name }) => name > after)
       const boxes = (await boxesOf(parts)).map(({ nodeId }) => nodeId)
-      return ok(
-        await pageFrom(
-          page,
-          'groups',
-          rows,
-          async (row) => recordOf(row, boxes, await invitedTo(parts.context.db, row.name)),
-          ({ name }) => [name],
-        ),
-      )
+      const record = async (row: GroupRow): Promise<object> =>
+        recordOf(row, boxes, await invitedTo(parts.context.db, row.name))
+      return ok(await pageFrom(page, 'groups', rows, record, ({ name }) => [name]))
     },
   })
 }

@@ -1,9 +1,11 @@
 import { hash, randomBytes } from 'node:crypto'
 import {
   DURATION_PATTERN,
+  fieldRefused,
   type JsonSchema,
   type MutationTx,
   msFromDuration,
+  NODE_ID_SCHEMA,
   nodeStateConflict,
   notFound,
   objectSchema,
@@ -18,7 +20,7 @@ import {
 import { boxesOf, type Parts, requireHub } from '../context.ts'
 import { GIVEN_ROLES, personKey } from '../state.ts'
 import { GROUPS, INVITED, type InvitedRow, invitedTo } from '../store.ts'
-import { NAME, NODE_ID } from './group-routes.ts'
+import { NAME } from './group-routes.ts'
 import { isIn, issue, membersOf } from './plan.ts'
 
 const DEFAULT_LIFE = '7d'
@@ -33,7 +35,7 @@ const INVITED_SCHEMA: JsonSchema = recordSchema({
   boxes: {
     type: 'array',
     items: recordSchema({
-      node_id: NODE_ID,
+      node_id: NODE_ID_SCHEMA,
       name: { type: 'string' },
       token: {
         type: 'string',
@@ -85,10 +87,8 @@ function inviteRoute(parts: Parts): Route {
       requireHub(parts)
       const { name: person, roles, expires_in = DEFAULT_LIFE } = request.body
       const livesMs = msFromDuration(expires_in)
-      if (livesMs === undefined || livesMs > MOST_MS) {
-        const message = 'must be more than zero and at most 30d'
-        throw validationFailed(`/expires_in ${message}`, { details: [{ pointer: '/expires_in', message }] })
-      }
+      if (livesMs === undefined || livesMs > MOST_MS)
+        throw fieldRefused('/expires_in', 'must be more than zero and at most 30d')
       // What makes a person's name is said where people are.
       const wish = { name: person, roles, expires_in }
       await context.use(ownRoutesRef).check({ method: 'POST', path: '/v1/users/invitations', body: wish })

@@ -1,7 +1,7 @@
 import { type OtherBox, type Outcome, type Reconciler, type Tx, timestampFromMs } from '@steeple/contracts'
 import { ALL, boxesOf, type Parts, PLAN } from '../context.ts'
-import { type BoxReport, digestOf, documentText } from '../document.ts'
-import { stagedStates } from '../software/staged.ts'
+import { type BoxReport, digestOf, documentText, reportIn } from '../document.ts'
+import { stagedStates } from '../software/rollout.ts'
 import { canonical, merged, personKey, type State, type Values } from '../state.ts'
 import {
   DOCUMENTS,
@@ -97,12 +97,6 @@ export function tokensOf({ tokens }: Pick<InvitedRow, 'tokens'>): Readonly<Recor
 
 export function isIn({ all, nodes }: Members, node: string): boolean {
   return all || nodes.includes(node)
-}
-
-/** What a box has told; undefined of one that has told nothing. */
-export function reportIn(text: string | undefined): BoxReport | undefined {
-  // Written by the route, from its schema.
-  return text === undefined ? undefined : (JSON.parse(text) as BoxReport)
 }
 
 /** A box that knows a later version than this hub, or another document of the same: the hub has forgotten. */

@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -22,7 +22,7 @@ import { hubOf } from '../box/kept.ts'
 import { ALL, type Parts } from '../context.ts'
 import { ONLY, SOFTWARE, type SoftwareRow } from '../store.ts'
 import { distrustOf, type HeldBuild, wrongIn } from './builds.ts'
-import { Fetcher, sizeOf } from './fetch.ts'
+import { Fetcher } from './fetch.ts'
 import { isWithin, type Terms } from './terms.ts'
 import {
   endTrial,
@@ -160,8 +160,8 @@ async function hindranceOf({ context }: Parts, terms: Terms): Promise<string | u
     return 'the transmitter is armed'
   const dataDir = context.settings.server.data_dir
   const { bavail, bsize } = await statfs(dataDir)
-  const needed = (await sizeOf(join(dataDir, 'svc.db'))) * 3
-  return bavail * bsize < needed ? 'the disk has no room for a copy of the state' : undefined
+  const { size } = await stat(join(dataDir, 'svc.db')).catch(() => ({ size: 0 }))
+  return bavail * bsize < size * 3 ? 'the disk has no room for a copy of the state' : undefined
 }
 
 /** Says what became of a trial; what is not well in time ends, and the launcher goes back. */

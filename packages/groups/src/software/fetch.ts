@@ -1,5 +1,5 @@
 import { constants, existsSync } from 'node:fs'
-import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -12,7 +12,7 @@ import {
   replaceFile,
   southboundUnavailable,
 } from '@steeple/contracts'
-import type { GroupsConfig } from '../config.ts'
+import type { GroupsConfig } from '../context.ts'
 import { type Build, type BuildFolder, buildOf, distrustOf, SIGNATURE_FILE, sumOf } from './builds.ts'
 
 /** How long one call goes on. */
@@ -196,12 +196,4 @@ async function takeFrom(
 async function finish(part: string, place: string, path: string): Promise<void> {
   await chmod(part, path.startsWith('bin/') ? 0o755 : 0o644)
   await rename(part, place)
-}
-
-/** Of the state that is copied and of what comes: whether the disk has room for it is asked before. */
-export async function sizeOf(path: string): Promise<number> {
-  const status = await stat(path).catch(() => undefined)
-  if (status === undefined || !status.isDirectory()) return status?.size ?? 0
-  const sizes = await Promise.all((await readdir(path)).map((name) => sizeOf(join(path, name))))
-  return sizes.reduce((sum, size) => sum + size, 0)
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { deflateRawSync } from 'node:zlib'
 import { type BoxCalls, boxCallsRef, type Context, signatureText } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
-import type { GroupsConfig } from '../../src/config.ts'
+import type { GroupsConfig } from '../../src/context.ts'
 import { buildFolder, buildOf } from '../../src/software/builds.ts'
 import { Fetcher } from '../../src/software/fetch.ts'
 

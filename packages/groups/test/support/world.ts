@@ -23,7 +23,7 @@ import {
   type Testbed,
   type TestbedPlugin,
 } from '@steeple/testkit'
-import type { GroupsConfig } from '../../src/config.ts'
+import type { GroupsConfig } from '../../src/context.ts'
 import { plugin } from '../../src/plugin.ts'
 
 const DAY_MS = 86_400_000

@@ -7,25 +7,25 @@ import {
   healthBoardRef,
   isServiceError,
   type Membership,
+  messageOf,
   msFromDuration,
   type NodeReport,
   nodeReporterRef,
+  serialOf,
   serviceInfoRef,
   timestampFromMs,
 } from '@steeple/contracts'
-import { CERTIFICATE_LIFE_MS, renewalPurpose, serialOf } from '../certificate.ts'
 import { createChanges } from '../enroll/changes.ts'
 import { type MemberRecord, wireguardRecord } from '../enroll/member-record.ts'
-import { memberOf } from '../enroll/membership-state.ts'
-import { apiPlace, ownAddress } from '../enroll/own-address.ts'
+import { memberOf, type RevocationListener, revocationListener } from '../enroll/membership-state.ts'
+import { ownAddress } from '../enroll/own-names.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { putNote, readNote } from '../enroll/store.ts'
 import type { PublishedWireguard } from '../members.ts'
-import { addressesOf } from './addresses.ts'
+import { CERTIFICATE_LIFE_MS, renewalPurpose } from '../shapes.ts'
 import { enrolledFrom, newsFrom, refusal } from './answers.ts'
+import { askMember, type RootClient, rootClient } from './box-calls.ts'
 import { fieldOf, type MeshClient } from './mesh-client.ts'
-import { type RevocationListener, revocationListener } from './revocation-listener.ts'
-import { type RootClient, rootClient } from './root-call.ts'
 
 /** A question for news waits so long at the root, and the answer a little longer on its way. */
 const WAIT_S = 50
@@ -113,7 +113,6 @@ function textOf(record: PublishedWireguard): string {
 const TIMEOUT_MS = 5_000
 /** Members that are asked in one round. */
 const MOST_ASKED = 3
-const HTTPS_PORT = 443
 
 /**
  * Asks some other members for the list of revoked certificates, when the root is away. Their word is worth its signature.
@@ -134,43 +133,20 @@ export function peerLists(
     return drawn
   }
   return async () => {
-    const ownPort = apiPlace(context).port ?? HTTPS_PORT
     for (const other of next()) {
-      for (const url of addressesOf(other, ownPort)) {
-        if (context.retiring.aborted) return
-        const pem = await listAt(parts, client, url, other.node_id)
-        if (pem === undefined) continue
-        await take(pem)
-        break
-      }
+      if (context.retiring.aborted) return
+      const question = { method: 'GET', path: '/v1/mesh/crl', isAnonymous: true } as const
+      const asking = askMember(parts, client, other, {
+        ...question,
+        timeoutMs: TIMEOUT_MS,
+        signal: context.retiring,
+      })
+      const answer = await asking.catch((error: unknown) => {
+        if (!isServiceError(error) && !context.retiring.aborted) throw error
+      })
+      const pem = fieldOf(answer?.body, 'crl_pem')
+      if (typeof pem === 'string') await take(pem)
     }
-  }
-}
-
-async function listAt(
-  { identity, context }: EnrollParts,
-  client: MeshClient,
-  url: string,
-  nodeId: string,
-): Promise<string | undefined> {
-  const membership = identity.membership()
-  if (membership === undefined) return undefined
-  try {
-    const { body } = await client.call({
-      url,
-      method: 'GET',
-      path: '/v1/mesh/crl',
-      caPem: membership.caPem,
-      nodeId,
-      isAnonymous: true,
-      timeoutMs: TIMEOUT_MS,
-      signal: context.retiring,
-    })
-    const pem = fieldOf(body, 'crl_pem')
-    return typeof pem === 'string' ? pem : undefined
-  } catch (error) {
-    if (isServiceError(error)) return undefined
-    throw error
   }
 }
 
@@ -422,7 +398,7 @@ function rootWatch({ context, identity, membershipState }: EnrollParts) {
     },
     failed: (error: unknown): void => {
       if (trouble === undefined) context.log.warn({ err: error }, 'the root of the mesh does not answer')
-      trouble = error instanceof Error ? error.message : String(error)
+      trouble = messageOf(error)
     },
     /** True once in each time of silence. */
     isSilent: (): boolean => {

@@ -1,8 +1,11 @@
 import type { PeerCertificate } from 'node:tls'
 import {
   BOX_SERVER_NAME,
+  isRecord,
   isServiceError,
+  messageOf,
   type NodeCredentials,
+  nodeIdIn,
   southboundUnavailable,
 } from '@steeple/contracts'
 import { type HttpClient, httpClient } from '@steeple/http-client'
@@ -54,7 +57,7 @@ export function isIllTimed(error: unknown): boolean {
 }
 
 function problemText(url: string, cause: unknown): string {
-  const why = cause instanceof Error ? cause.message : String(cause)
+  const why = messageOf(cause)
   if (!isIllTimed(cause)) return `${url} does not answer: ${why}`
   const now = new Date().toISOString()
   return `${url} answers, but its ${why} by the clock of this machine, which says ${now}: look at the clocks of both`
@@ -106,7 +109,7 @@ export function meshClient(identity: NodeCredentials): MeshClient {
 
 /** Boxes move and have many addresses: they are known by the node that their certificate names, not by a host name. */
 function wrongNode(certificate: PeerCertificate, nodeId: string | undefined): Error | undefined {
-  const found = /(?:^|, )URI:svc:\/\/node\/([0-9a-f-]{36})(?:,|$)/.exec(certificate.subjectaltname ?? '')?.[1]
+  const found = nodeIdIn(certificate.subjectaltname)
   if (found === undefined) return new Error('its certificate names no node')
   if (nodeId !== undefined && found !== nodeId) return new Error(`it is the node ${found}, not ${nodeId}`)
   return undefined
@@ -147,6 +150,5 @@ export function codeIn(body: unknown): string {
 
 /** A member of an object that nothing is known of. */
 export function fieldOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined
-  return Reflect.get(value, name)
+  return isRecord(value) ? value[name] : undefined
 }

@@ -1,5 +1,5 @@
 import { defineTable, type Migration, type Reader, sumOctets, type Table, type Tx } from '@steeple/contracts'
-import type { Uplink } from './uplinks.ts'
+import type { Uplink } from './backhaul.ts'
 
 /** How far the counters of an interface were taken. */
 interface UplinkRow {

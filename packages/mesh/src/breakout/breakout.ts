@@ -3,6 +3,9 @@ import {
   type Context,
   coreDriverRef,
   type Instance,
+  type KernelRoute,
+  kernelRoutes,
+  messageOf,
   type Outcome,
   type Peering,
   peeringRef,
@@ -13,7 +16,6 @@ import type { Links } from '../links.ts'
 import type { Members } from '../members.ts'
 import { type Run, systemRun } from '../wireguard/run.ts'
 import { type Forwarding, kernelForwarding, type TranslationTable, translationTable } from './kernel.ts'
-import { type KernelRoute, kernelRoutes } from './routing-table.ts'
 import { type Surroundings, type Wanted, wantedOf } from './wanted.ts'
 
 /** Priorities of the rules, and the number of the table. Nobody else's may be the same: they are taken away with ours. */
@@ -168,7 +170,7 @@ function breakoutReconciler(
       if (done.length > 0) context.log.info({ done }, 'breakout put right')
     } catch (error) {
       signal.throwIfAborted()
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       tell({ mode: 'off', reason, isBroken: true, isInPlace: false })
       return { state: 'failed', reason }
     }

@@ -1,5 +1,5 @@
+import type { KernelRoute } from '@steeple/contracts'
 import { cidrText, contains, isDefault, overlaps, parseCidr } from '../peers/cidr.ts'
-import type { KernelRoute } from './routing-table.ts'
 
 /** What decides how phones get out. */
 export interface Surroundings {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
+import { isRecord, NODE_ID_PATTERN } from '@steeple/contracts'
 import type { Suggestion } from '../suggestions.ts'
 
 /** What a node says of itself by mDNS. */
@@ -21,7 +22,7 @@ const NAME_CHARACTERS = 64
 /** Of a message that fits into a frame. */
 const TXT_KEYS = 16
 const VERSION = '1'
-const NODE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const NODE_ID = new RegExp(NODE_ID_PATTERN)
 const FINGERPRINT = /^[0-9a-f]{64}$/
 /** Letters, marks, digits, punctuation and spaces: nothing that moves a cursor or turns text around. */
 const PLAIN = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,64}$/u
@@ -54,10 +55,10 @@ export interface HeardService {
 
 /** What was announced, if it keeps to the form; undefined for anything else. */
 export function suggestionFrom(heard: HeardService, heardAtMs: number): Suggestion | undefined {
-  const txt = record(heard.txt)
-  const address = record(heard.referer)?.address
+  const txt = isRecord(heard.txt) ? heard.txt : {}
+  const { address } = isRecord(heard.referer) ? heard.referer : {}
   const { port } = heard
-  if (txt === undefined || Object.keys(txt).length > TXT_KEYS || txt.v !== VERSION) return undefined
+  if (Object.keys(txt).length > TXT_KEYS || txt.v !== VERSION) return undefined
   const [nodeId, fingerprint] = [text(txt.id, NODE_ID), text(txt.fp, FINGERPRINT)]
   const [name, meshName] = [text(txt.name, PLAIN), text(txt.mesh, PLAIN)]
   if (nodeId === undefined || fingerprint === undefined || name === undefined || meshName === undefined) {
@@ -74,12 +75,6 @@ function idOf(...parts: readonly (string | number)[]): string {
   const hex = createHash('sha256').update(parts.join(' ')).digest('hex')
   const groups = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`]
   return [...groups, hex.slice(20, 32)].join('-')
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === 'object' && value !== null
-    ? (value as Readonly<Record<string, unknown>>)
-    : undefined
 }
 
 function text(value: unknown, form: RegExp): string | undefined {

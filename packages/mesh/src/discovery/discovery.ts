@@ -9,17 +9,20 @@ import {
   defineError,
   type ErrorFactory,
   type Instance,
+  isRecord,
+  jsonIn,
   type NodeCredentials,
   nodeCaRef,
   nodeCredentialsRef,
   nodeIdentityRef,
+  nodeIdIn,
   peerNotFound,
+  serialOf,
 } from '@steeple/contracts'
 import { requestOnce } from '@steeple/http-client'
 import Bonjour from 'bonjour-service'
-import { fingerprintOf, serialOf } from '../certificate.ts'
 import type { PeeringConfig } from '../config.ts'
-import { type ApiPlace, apiPlace } from '../enroll/own-address.ts'
+import { type ApiPlace, apiPlace } from '../enroll/own-names.ts'
 import type { Members, PublishedWireguard } from '../members.ts'
 import type { ConfirmedNode, Suggestion, Suggestions } from '../suggestions.ts'
 import {
@@ -205,6 +208,11 @@ async function confirmNode(
   return { nodeId, name: typeof member.name === 'string' ? member.name : suggestion.name, wireguard }
 }
 
+/** SHA-256 of a certificate's DER as it is announced: 64 hexadecimal digits, lower case. */
+function fingerprintOf({ fingerprint256 }: X509Certificate): string {
+  return fingerprint256.replaceAll(':', '').toLowerCase()
+}
+
 /** Why a certificate is not what was announced; undefined when it is. Its chain was checked before. */
 export function certificateProblem(
   der: Uint8Array,
@@ -216,8 +224,7 @@ export function certificateProblem(
     return `${name} shows another certificate than the announced one; compare the fingerprint again`
   }
   if (isRevoked(serialOf(certificate))) return `${name} was put out of this mesh; invite it again`
-  const names = (certificate.subjectAltName ?? '').split(', ')
-  return names.includes(`URI:svc://node/${nodeId}`)
+  return nodeIdIn(certificate.subjectAltName) === nodeId
     ? undefined
     : `the certificate of ${name} is of another node`
 }
@@ -247,17 +254,13 @@ async function ask(
 }
 
 function membersFrom(text: string): readonly MemberRecord[] {
-  try {
-    const { members } = JSON.parse(text) as { readonly members?: unknown }
-    return Array.isArray(members) ? members.filter((one) => typeof one === 'object' && one !== null) : []
-  } catch {
-    return []
-  }
+  const answer = jsonIn(text)
+  const { members } = isRecord(answer) ? answer : {}
+  return Array.isArray(members) ? members.filter(isRecord) : []
 }
 
 function wireguardFrom({ wireguard }: MemberRecord): PublishedWireguard | undefined {
-  if (typeof wireguard !== 'object' || wireguard === null) return undefined
-  const told = wireguard as Readonly<Record<string, unknown>>
+  const told = isRecord(wireguard) ? wireguard : {}
   const { public_key, listen_port } = told
   if (typeof public_key !== 'string' || typeof listen_port !== 'number') return undefined
   return {

@@ -1,34 +1,82 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   bootstrapTokenInvalid,
+  type Context,
+  createRefusalTrail,
   forbidden,
+  isServiceError,
   type JsonSchema,
   type MutationTx,
+  NODE_ID_SCHEMA,
   nodeStateConflict,
+  nodeUri,
   objectSchema,
   type Reply,
   type Request,
   type Route,
   recordSchema,
   route,
+  systemPrincipal,
   TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
-import { CERTIFICATE_LIFE_MS } from '../certificate.ts'
-import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, NODE_NAME_PATTERN, PEM_SCHEMA } from '../shapes.ts'
-import { machineAddresses } from './own-address.ts'
-import { certifiedAddresses, localNameIn, localNameOf, ownNames, targetOf } from './own-names.ts'
-import { type EnrollParts, ownMeshName } from './parts.ts'
-import type { Refusals } from './refusals.ts'
-import type { CertificateRow, MemberRow } from './rows.ts'
-import { allMembers, findMember, newestCertificate } from './store.ts'
+import { CERTIFICATE_LIFE_MS, HOST_PORT_PATTERN, NODE_NAME_PATTERN, PEM_SCHEMA } from '../shapes.ts'
+import {
+  certifiedAddresses,
+  localNameIn,
+  localNameOf,
+  machineAddresses,
+  ownNames,
+  targetOf,
+} from './own-names.ts'
+import { type EnrollParts, ownMeshName, requireRoot } from './parts.ts'
+import { allMembers, type CertificateRow, MEMBERS, type MemberRow, newestCertificate } from './store.ts'
+
+const MINUTE_MS = 60_000
+/** Refusals of one minute that have an audit entry of their own; the others share one. */
+const MOST_AUDITED = 10
+
+/** Audits what is refused, in bounds: neither a stranger nor somebody with a token must be able to fill the trail. */
+interface Refusals {
+  /** Audits the refusal of a request and throws the error. Not for a request that has mutated. */
+  refuse(request: Request<never, never, never>, target: string, error: unknown): Promise<never>
+  /** The same of a request that the edge refuses; it throws the error itself. */
+  note(request: Request<never, never, never>, target: string, error: unknown): Promise<void>
+}
+
+/** Makes one; `at`: of which route. The sum is written each minute in which there is one. */
+export function createRefusals(context: Context, at: 'enroll' | 'renew'): Refusals {
+  const trail = createRefusalTrail(context.clock, {
+    mostPerMinute: MOST_AUDITED,
+    writeSum: (refused) =>
+      context.mutate(systemPrincipal('mesh'), 'node.enroll.refuse', 'mesh', async (tx) => {
+        tx.audit({ detail: { refused, at } })
+      }),
+  })
+  context.every(MINUTE_MS, () => trail.flush(), 'each')
+  const refuse: Refusals['refuse'] = async (request, target, error) => {
+    // What is no answer is a fault of this service, and in its log.
+    if (!isServiceError(error)) throw error
+    return await trail.refuse(request, { target, detail: detailOf(error), error })
+  }
+  return {
+    refuse,
+    note: (request, target, error) =>
+      refuse(request, target, error).catch((thrown: unknown) => {
+        if (thrown !== error) throw thrown
+      }),
+  }
+}
+
+/** What was asked for. Words of this service alone: what stands in a body by mistake must not get into the trail. */
+function detailOf({ details }: { readonly details?: unknown }): Readonly<Record<string, unknown>> {
+  const [first] = Array.isArray(details) ? details : []
+  return first?.pointer === '/csr_pem' ? { reason: String(first.message) } : {}
+}
 
 /** A request has some 500 octets. More than the field takes is still heard and refused with an entry in the trail. */
 const BODY_LIMIT = 65_536
 
-interface Params {
-  readonly id: string
-}
 interface Body {
   readonly csr_pem: string
   readonly name: string
@@ -64,8 +112,9 @@ export const ENROLLED_SCHEMA: JsonSchema = recordSchema({
 })
 
 /** `POST /v1/nodes/{id}/enroll`: with a bootstrap token to join, with the node's certificate to renew it. */
-export function enrollRoute(parts: EnrollParts, refusals: Refusals): Route {
-  return route<Params, unknown, Body>({
+export function enrollRoute(parts: EnrollParts): Route {
+  const refusals = createRefusals(parts.context, 'enroll')
+  return route<{ readonly id: string }, unknown, Body>({
     method: 'POST',
     path: '/v1/nodes/:id/enroll',
     role: 'bootstrap',
@@ -103,7 +152,7 @@ export function enrollRoute(parts: EnrollParts, refusals: Refusals): Route {
 /** What was thrown inside the mutation, which has audited it; the `cause` is the answer. */
 export class Mutated extends Error {}
 
-type EnrollRequest = Request<Params, unknown, Body>
+type EnrollRequest = Request<{ readonly id: string }, unknown, Body>
 
 async function enrolled(parts: EnrollParts, request: EnrollRequest, id: string): Promise<Reply> {
   const { tokens, authority, memberList } = parts
@@ -126,7 +175,7 @@ async function enrolled(parts: EnrollParts, request: EnrollRequest, id: string):
   const nameless = await issue(parts, id, key, { addresses, localName: undefined })
   const named = localName === undefined ? nameless : await issue(parts, id, key, { addresses, localName })
   return await mutate(request, id, async (tx) => {
-    const before = await findMember(tx, id)
+    const before = await MEMBERS.find(tx, { node_id: id })
     refuseOtherKey(before, keySha256)
     // Another of that name may have been let in meanwhile.
     const isFree = localName === localNameOf(wanted, await allMembers(tx), nowMs)
@@ -158,7 +207,7 @@ async function repeated(
   wanted: { readonly id: string; readonly keySha256: string },
 ): Promise<Reply> {
   return await mutate(request, wanted.id, async (tx) => {
-    const row = await findMember(tx, wanted.id)
+    const row = await MEMBERS.find(tx, { node_id: wanted.id })
     const certificate = await newestCertificate(tx, wanted.id)
     const isSame = row?.left_at_ms === null && row.key_sha256 === wanted.keySha256
     if (!isSame || certificate === undefined || certificate.expires_at_ms <= parts.context.clock.nowMs())
@@ -200,7 +249,7 @@ export async function prepareRenewal(
       ? undefined
       : await issue(parts, id, key, { addresses, localName: newest && localNameIn(newest.pem) })
   return async (tx) => {
-    const row = await findMember(tx, id)
+    const row = await MEMBERS.find(tx, { node_id: id })
     if (row === undefined || row.left_at_ms !== null)
       throw nodeStateConflict(`the node ${id} is not a member; invite it again`)
     refuseOtherKey(row, keySha256)
@@ -244,7 +293,7 @@ async function issue(
   const { pem, serial, notAfterMs } = await parts.authority.issue({
     publicKey: key,
     commonName: id,
-    uri: `svc://node/${id}`,
+    uri: nodeUri(id),
     dnsNames: localName === undefined ? ['localhost'] : ['localhost', localName],
     addresses: certifiedAddresses(id, addresses, parts.memberList.members(), machineAddresses(parts.context)),
     notAfterMs: nowMs + CERTIFICATE_LIFE_MS,
@@ -260,14 +309,10 @@ async function issue(
 }
 
 /** Throws `node_state_conflict` where nobody can join, or for the root itself. */
-function refuseUnlessRoot({ context, identity, node }: EnrollParts, id: string): void {
-  if (!context.config.enabled) throw nodeStateConflict('this node takes part in no mesh; set peering.enabled')
-  const membership = identity.membership()
-  if (membership !== undefined)
-    throw nodeStateConflict(
-      `this node is itself a member of the mesh ${membership.meshName}; join at its root, ${membership.rootUrl}`,
-    )
-  if (id === node.nodeId) throw nodeStateConflict('a node does not join its own mesh; join from another box')
+function refuseUnlessRoot(parts: EnrollParts, id: string): void {
+  requireRoot(parts, 'join')
+  if (id === parts.node.nodeId)
+    throw nodeStateConflict('a node does not join its own mesh; join from another box')
 }
 
 /** Who comes back, or renews, is known by its key: an id that somebody has is nobody else's. */
@@ -284,7 +329,7 @@ function isYoung({ issued_at_ms, expires_at_ms }: CertificateRow, nowMs: number)
 
 /** By what a node is known: the SHA-256 of its SubjectPublicKeyInfo (DER), hexadecimal. */
 export function keyDigest(octets: Uint8Array): string {
-  return createHash('sha256').update(octets).digest('hex')
+  return hash('sha256', octets)
 }
 
 function answer(parts: EnrollParts, row: MemberRow, certificate: CertificateRow): object {

@@ -8,7 +8,7 @@ import {
   expandRoles,
   forbidden,
   type Instance,
-  type Membership,
+  NODE_ID_SCHEMA,
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeCaRef,
   nodeCertificatesRef,
@@ -17,49 +17,35 @@ import {
   nodeNotFound,
   nodeRegistryRef,
   nodeStateConflict,
-  objectSchema,
   type Reply,
   type Request,
   type Route,
   recordSchema,
   route,
   southboundUnavailable,
-  TIMESTAMP_SCHEMA,
   timestampFromMs,
 } from '@steeple/contracts'
 import { type MeshAgent, meshAgent } from '../agent/agent.ts'
-import { memberCalls } from '../agent/member-calls.ts'
+import { memberCalls } from '../agent/box-calls.ts'
 import { type MeshClient, meshClient } from '../agent/mesh-client.ts'
 import type { PeeringConfig } from '../config.ts'
 import type { Members } from '../members.ts'
 import { isIn } from '../peers/cidr.ts'
-import { NODE_ID_SCHEMA } from '../shapes.ts'
 import { enrollRoute } from './enroll-route.ts'
-import { inviteRoute, joinCommand, ownUrl, refuseWithoutTls } from './invite-route.ts'
-import { joinRoute } from './join-route.ts'
+import { inviteRoute, takeRootRoute } from './invite-route.ts'
+import { joinRoute } from './join.ts'
 import { GRACE_MS, type KnownCertificate, openMemberList } from './member-list.ts'
 import { type MemberRecord, memberFrom, rootView } from './member-record.ts'
 import { membersRoutes } from './members-routes.ts'
 import { memberOf, openMembershipState } from './membership-state.ts'
-import { announcedUrl } from './own-address.ts'
-import { type EnrollParts, ownMeshName } from './parts.ts'
-import { createRefusals } from './refusals.ts'
+import { announcedUrl } from './own-names.ts'
+import { type EnrollParts, membershipOf } from './parts.ts'
 import { renewRoutes } from './renew-routes.ts'
 import { revocationList } from './revocation-list.ts'
 import { simSearchRoutes } from './sim-search.ts'
-import { findCertificate, findMember, forgetCertificates } from './store.ts'
-import { wordsOf } from './words.ts'
+import { CERTIFICATES, forgetCertificates, MEMBERS } from './store.ts'
 
 const TIMEOUT_MS = 10_000
-/** Members that get an invitation at once; more are invited one by one. */
-const MOST_INVITED = 200
-
-function membershipOf({ identity }: EnrollParts): Membership {
-  const membership = identity.membership()
-  if (membership === undefined)
-    throw nodeStateConflict('this node is the root of its own mesh; ask this of a member')
-  return membership
-}
 
 function rootAddressRoute(parts: EnrollParts, client: MeshClient): Route {
   return route<unknown, unknown, { readonly url: string }>({
@@ -98,84 +84,6 @@ function rootAddressRoute(parts: EnrollParts, client: MeshClient): Route {
   })
 }
 
-function takeRootRoute(parts: EnrollParts, isRootAway: () => boolean): Route {
-  return route<unknown, unknown, { readonly force?: boolean }>({
-    method: 'POST',
-    path: '/v1/mesh/take-root',
-    role: 'admin',
-    summary: 'Become the root instead of one that is lost',
-    description:
-      'For a root that is lost without a backup. This member leaves its mesh and becomes the root of a new one, with ' +
-      'its own CA. The answer has an invitation for each other member, which keeps its address and its approvals. ' +
-      'Refused while the root answers, unless forced.',
-    schema: {
-      body: objectSchema({ force: { type: 'boolean', default: false } }),
-      response: recordSchema({
-        mesh: recordSchema({ name: { type: 'string' } }),
-        url: { type: 'string' },
-        ca_words: { type: 'string' },
-        expires_at: {
-          ...TIMESTAMP_SCHEMA,
-          type: ['string', 'null'],
-          description: 'Null without other members.',
-        },
-        invitations: {
-          type: 'array',
-          items: recordSchema({
-            node_id: NODE_ID_SCHEMA,
-            name: { type: 'string' },
-            command: { type: 'string', description: 'To be given on that box, once.' },
-          }),
-        },
-      }),
-      status: 201,
-    },
-    audit: 'mesh.take_root',
-    errors: ['node_state_conflict'],
-    handle: (request) => takeRoot(parts, request, isRootAway),
-  })
-}
-
-async function takeRoot(
-  parts: EnrollParts,
-  request: Request<unknown, unknown, { readonly force?: boolean }>,
-  isRootAway: () => boolean,
-): Promise<Reply> {
-  const { context, identity, membershipState, node, tokens, authority } = parts
-  const before = membershipOf(parts)
-  refuseWithoutTls(context)
-  if (!isRootAway() && request.body.force !== true)
-    throw nodeStateConflict(
-      `the root answers at ${before.rootUrl}; with two roots a mesh falls apart. Once that one is gone for good, ask again or with force`,
-    )
-  const others = (membershipState.view()?.members ?? []).filter(
-    ({ node_id, is_root }) => node_id !== node.nodeId && !is_root,
-  )
-  // The file first, and then the trail: killed between them it is the root, and invites the others one by one.
-  await identity.forget()
-  await membershipState.clear()
-  return await request.mutate(node.nodeId, async (tx) => {
-    const invite = async ({ node_id, name }: MemberRecord) => {
-      const wanted = { name: `take-root ${name}`, nodeId: node_id }
-      const { token, expiresAtMs } = await tokens.mint(tx, request.principal, wanted)
-      return { expiresAtMs, shown: { node_id, name, command: joinCommand(token, ownUrl(parts), '--leave') } }
-    }
-    const made: Awaited<ReturnType<typeof invite>>[] = []
-    for (const other of others.slice(0, MOST_INVITED)) made.push(await invite(other))
-    tx.audit({ detail: { mesh: before.meshName, root: before.rootNodeId, invited: made.length } })
-    tx.event({ type: 'mesh.take_root', subject: node.nodeId, data: { mesh: before.meshName } })
-    const [first] = made
-    const body = {
-      mesh: { name: ownMeshName(parts) },
-      url: ownUrl(parts),
-      ca_words: wordsOf(authority.caSha256),
-      expires_at: first === undefined ? null : timestampFromMs(first.expiresAtMs),
-      invitations: made.map(({ shown }) => shown),
-    }
-    return { status: 201, body, sealed: true }
-  })
-}
-
 const NODE = expandRoles(['node'])
 
 /** The member that a certificate stands for. */
@@ -210,7 +118,7 @@ async function memberHere(parts: EnrollParts, certificate: ClientCertificate): P
   if (caSha256 !== authority.caSha256) return undefined
   if (name === node.nodeId) return node
   if (context.db.dialect === 'sqlite') return memberBy(memberList.certificate(serial), parts, name)
-  const row = await findCertificate(context.db, serial)
+  const row = await CERTIFICATES.find(context.db, { serial })
   return memberBy(row && { nodeId: row.node_id, isRevoked: row.revoked_at_ms !== null }, parts, name)
 }
 
@@ -245,8 +153,8 @@ export async function enrollment(
   const calls = memberCalls(parts, client, () => membersIn(parts))
   const part: Instance = {
     routes: [
-      enrollRoute(parts, createRefusals(context, 'enroll')),
-      ...renewRoutes(parts, createRefusals(context, 'renew')),
+      enrollRoute(parts),
+      ...renewRoutes(parts),
       leaveRoute(parts, agent.leave),
       ...membersRoutes(parts),
       inviteRoute(parts),
@@ -349,7 +257,7 @@ export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'
     publish: async (wireguard) => {
       // The root's own is kept at once; in the mesh of another one it is sent there.
       await context.db.write(async (tx) => {
-        const own = await findMember(tx, node.nodeId)
+        const own = await MEMBERS.find(tx, { node_id: node.nodeId })
         const text = JSON.stringify(wireguard)
         if (own !== undefined && own.wireguard !== text)
           await memberList.change(tx, { ...own, wireguard: text })
@@ -369,9 +277,7 @@ export function meshMembers(parts: EnrollParts, agent: Pick<MeshAgent, 'publish'
   }
 }
 
-interface Params {
-  readonly id: string
-}
+type Params = { readonly id: string }
 
 /** Takes this node out of the mesh that it is a member of; says whether the root has heard of it. */
 type LeaveMesh = (signal: AbortSignal) => Promise<{ readonly isRootTold: boolean }>
@@ -419,7 +325,7 @@ async function remove(parts: EnrollParts, request: Request<Params>, id: string):
     throw nodeStateConflict('only the root of the mesh can remove a node; ask it there')
   if (memberList.member(id) === undefined) throw nodeNotFound(id)
   return await request.mutate(id, async (tx) => {
-    const row = await findMember(tx, id)
+    const row = await MEMBERS.find(tx, { node_id: id })
     if (row === undefined) throw nodeNotFound(id)
     if (row.left_at_ms !== null) return { body: answer(id, row.left_at_ms) }
     const revoked = await memberList.expel(tx, row)

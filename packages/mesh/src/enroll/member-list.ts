@@ -3,15 +3,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Clock, capacityExceeded, type Db, type Tx } from '@steeple/contracts'
 import { addressText, type Cidr, networkOf } from '../peers/cidr.ts'
 import { type Changes, createChanges } from './changes.ts'
-import type { CertificateRow, MemberRow } from './rows.ts'
 import {
   allMembers,
+  CERTIFICATES,
+  type CertificateRow,
   countUp,
-  findMember,
-  insertCertificate,
   liveCertificates,
+  MEMBERS,
+  type MemberRow,
   nextNumber,
-  putMember,
   readNote,
   revokeCertificates,
 } from './store.ts'
@@ -198,20 +198,20 @@ export async function openMemberList(options: {
     changedAfter: (after) => [...changedAt].filter(([, at]) => at > after).map(([id]) => id),
     ...{ changes, follow },
     admit: async (tx, { nodeId, name, keySha256, address, certificate }) => {
-      const before = await findMember(tx, nodeId)
+      const before = await MEMBERS.find(tx, { node_id: nodeId })
       const number = before?.number ?? (await nextNumber(tx))
       const row = admitted({ nodeId, name, keySha256, address }, before, {
         number,
         address: before?.overlay_address ?? memberAddress(subnet, nodeId, await givenAddresses(tx)),
         nowMs: clock.nowMs(),
       })
-      await putMember(tx, row)
-      await insertCertificate(tx, certificate)
+      await MEMBERS.put(tx, row)
+      await CERTIFICATES.insert(tx, certificate)
       await changed(tx, [row], [certificate])
       return row
     },
     renew: async (tx, certificate) => {
-      await insertCertificate(tx, certificate)
+      await CERTIFICATES.insert(tx, certificate)
       tx.afterCommit(() => {
         keepCertificate(certificate)
         changedAt.set(certificate.node_id, revision + 1)
@@ -220,13 +220,13 @@ export async function openMemberList(options: {
     expel: async (tx, before) => {
       const nowMs = clock.nowMs()
       const row: MemberRow = { ...before, wireguard: null, left_at_ms: nowMs }
-      await putMember(tx, row)
+      await MEMBERS.put(tx, row)
       const revoked = await revokeCertificates(tx, row.node_id, nowMs)
       await changed(tx, [row], revoked)
       return revoked
     },
     change: async (tx, row) => {
-      await putMember(tx, row)
+      await MEMBERS.put(tx, row)
       await changed(tx, [row], [])
     },
   }
@@ -262,6 +262,6 @@ async function keepOwn(
     joined_at_ms: before?.joined_at_ms ?? clock.nowMs(),
     left_at_ms: null,
   }
-  await db.write((tx) => putMember(tx, row))
+  await db.write((tx) => MEMBERS.put(tx, row))
   known.set(own.nodeId, row)
 }

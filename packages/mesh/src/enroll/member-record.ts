@@ -1,10 +1,16 @@
-import { type JsonSchema, objectSchema, TIMESTAMP_SCHEMA, timestampFromMs } from '@steeple/contracts'
+import {
+  type JsonSchema,
+  NODE_ID_SCHEMA,
+  objectSchema,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
+} from '@steeple/contracts'
 import type { Member, PublishedWireguard } from '../members.ts'
 import { hostPort } from '../peers/endpoint.ts'
-import { NODE_ID_SCHEMA, WIREGUARD_KEY_PATTERN } from '../shapes.ts'
-import { ownAddress } from './own-address.ts'
+import { WIREGUARD_KEY_PATTERN } from '../shapes.ts'
+import { ownAddress } from './own-names.ts'
 import { type EnrollParts, ownMeshName } from './parts.ts'
-import type { MemberRow } from './rows.ts'
+import type { MemberRow } from './store.ts'
 
 /** A member as `GET /v1/mesh/members` shows it. */
 export interface MemberRecord {

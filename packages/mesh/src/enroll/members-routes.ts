@@ -1,25 +1,27 @@
 import {
   type Clock,
   type ErrorDetail,
+  fieldsRefused,
   forbidden,
   type JsonSchema,
+  NODE_ID_SCHEMA,
   nodeNotFound,
   nodeStateConflict,
   notFound,
   objectSchema,
   ok,
+  plainAddress,
   type Request,
   type Route,
   rateLimited,
   recordSchema,
   route,
   type Tx,
-  validationFailed,
 } from '@steeple/contracts'
 import type { PublishedWireguard } from '../members.ts'
 import { isIn, parseCidr } from '../peers/cidr.ts'
 import { parseHostPort } from '../peers/endpoint.ts'
-import { HOST_PORT_PATTERN, NODE_ID_SCHEMA, PEM_SCHEMA } from '../shapes.ts'
+import { HOST_PORT_PATTERN, PEM_SCHEMA } from '../shapes.ts'
 import { createChanges } from './changes.ts'
 import {
   MEMBER_SCHEMA,
@@ -30,10 +32,9 @@ import {
   wireguardFrom,
   wireguardRecord,
 } from './member-record.ts'
-import { plainAddress } from './own-names.ts'
 import type { EnrollParts } from './parts.ts'
 import type { SignedList } from './revocation-list.ts'
-import { findMember, membersNaming } from './store.ts'
+import { MEMBERS, membersNaming } from './store.ts'
 
 /** A rotation of all keys of a large mesh is some dozens of changes of each member. */
 const AT_ONCE = 60
@@ -261,7 +262,7 @@ function wireguardRoute(parts: EnrollParts, allowance: Allowance): Route {
       const whole = { ...rest, next_public_key, prepared, endpoint }
       const wireguard = JSON.stringify(wireguardRecord(whole))
       return await request.mutate(id, async (tx) => {
-        const row = await findMember(tx, id)
+        const row = await MEMBERS.find(tx, { node_id: id })
         if (row === undefined || row.left_at_ms !== null) throw nodeNotFound(id)
         await refuseTaken(tx, id, [rest.public_key, next_public_key])
         const next = { ...row, wireguard, address: address === undefined ? row.address : address }
@@ -291,11 +292,7 @@ function refuseUnsound(
     for (const [at, text] of networks.entries())
       if (parseCidr(text) === undefined)
         details.push({ pointer: `/${name}/${at}`, message: 'must be a network such as 10.45.0.0/16' })
-  const shown = details.slice(0, MOST_DETAILS)
-  if (shown.length > 0)
-    throw validationFailed(shown.map(({ pointer, message }) => `${pointer} ${message}`).join('; '), {
-      details: shown,
-    })
+  if (details.length > 0) throw fieldsRefused(details.slice(0, MOST_DETAILS))
 }
 
 /** Each change makes every member fetch the list. Throws `rate_limited`. */
@@ -388,7 +385,7 @@ async function noteAddress(parts: EnrollParts, request: Request, allowance: Allo
   // Its next question says it again.
   if (allowance(row.node_id) !== undefined) return
   await context.db.write(async (tx) => {
-    const now = await findMember(tx, row.node_id)
+    const now = await MEMBERS.find(tx, { node_id: row.node_id })
     if (now !== undefined && now.left_at_ms === null)
       await memberList.change(tx, { ...now, seen_address: seen })
   })

@@ -1,7 +1,10 @@
-import { createHash, X509Certificate } from 'node:crypto'
-import type { Db, NodeCredentials } from '@steeple/contracts'
+import { hash, X509Certificate } from 'node:crypto'
+import { type Db, type Membership, type NodeCredentials, serialOf, systemPrincipal } from '@steeple/contracts'
+import type { RootClient } from '../agent/box-calls.ts'
+import { fieldOf } from '../agent/mesh-client.ts'
 import { type Changes, createChanges } from './changes.ts'
 import type { MemberRecord, MeshView } from './member-record.ts'
+import type { EnrollParts } from './parts.ts'
 import type { SignedList } from './revocation-list.ts'
 import { putNote, readNote } from './store.ts'
 
@@ -52,7 +55,8 @@ export async function openMembershipState(db: Db, identity: NodeCredentials): Pr
     revoked = new Set(read.list.map(({ serial }) => serial))
   }
   const load = async (): Promise<void> => {
-    const [kept, pem, gone] = await notesIn(db)
+    const names = ['learnt', 'crl', 'expelled'] as const
+    const [kept, pem, gone] = await Promise.all(names.map((name) => readNote(db, name)))
     // Written by this module from typed values.
     if (gone !== undefined) expelled = JSON.parse(gone) as Expulsion
     if (identity.membership() === undefined) return
@@ -69,8 +73,7 @@ export async function openMembershipState(db: Db, identity: NodeCredentials): Pr
     caSha256: () => {
       const pem = identity.membership()?.caPem
       if (pem === undefined) return undefined
-      if (ca?.pem !== pem)
-        ca = { pem, sha256: createHash('sha256').update(new X509Certificate(pem).raw).digest('hex') }
+      if (ca?.pem !== pem) ca = { pem, sha256: hash('sha256', new X509Certificate(pem).raw) }
       return ca.sha256
     },
     expelled: () => expelled,
@@ -110,11 +113,50 @@ export async function openMembershipState(db: Db, identity: NodeCredentials): Pr
   }
 }
 
-function notesIn(db: Db): Promise<readonly (string | undefined)[]> {
-  return Promise.all([readNote(db, 'learnt'), readNote(db, 'crl'), readNote(db, 'expelled')])
-}
-
 /** The entry of a node in a view. */
 export function memberOf(view: MeshView | undefined, nodeId: string): MemberRecord | undefined {
   return view?.members.find((one) => one.node_id === nodeId)
+}
+
+/** How this node hears which certificates are revoked, its own among them. */
+export interface RevocationListener {
+  /** Takes a list from whomever, and ends the membership when it names this node's certificate. */
+  take(pem: string): Promise<void>
+  /** Asks the root without showing a certificate: it answers those too that it has put out. */
+  askRoot(membership: Membership): Promise<void>
+}
+
+export function revocationListener(parts: EnrollParts, root: RootClient): RevocationListener {
+  const { context, identity, membershipState, node } = parts
+  const expelled = async (membership: Membership): Promise<void> => {
+    await identity.forget()
+    await membershipState.clear({ mesh: membership.meshName, atMs: context.clock.nowMs() })
+    context.log.warn({ mesh: membership.meshName }, 'this node was taken out of the mesh by its root')
+    await context.mutate(systemPrincipal('mesh'), 'node.expelled', node.nodeId, async (tx) => {
+      tx.audit({ detail: { mesh: membership.meshName } })
+    })
+  }
+  const take = async (pem: string): Promise<void> => {
+    if (identity.membership() === undefined) return
+    await membershipState.takeList(pem)
+    const membership = identity.membership()
+    if (
+      membership !== undefined &&
+      membershipState.isRevoked(serialOf(new X509Certificate(membership.certificatePem)))
+    )
+      await expelled(membership)
+  }
+  return {
+    take,
+    askRoot: async (membership) => {
+      const { body } = await root.call(membership, {
+        signal: context.retiring,
+        method: 'GET',
+        path: '/v1/mesh/crl',
+        isAnonymous: true,
+      })
+      const pem = fieldOf(body, 'crl_pem')
+      if (typeof pem === 'string') await take(pem)
+    },
+  }
 }

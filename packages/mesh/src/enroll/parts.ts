@@ -1,10 +1,12 @@
-import type {
-  BootstrapTokens,
-  Context,
-  NodeCa,
-  NodeCredentials,
-  NodeIdentity,
-  NodeRegistry,
+import {
+  type BootstrapTokens,
+  type Context,
+  type Membership,
+  type NodeCa,
+  type NodeCredentials,
+  type NodeIdentity,
+  type NodeRegistry,
+  nodeStateConflict,
 } from '@steeple/contracts'
 import type { PeeringConfig } from '../config.ts'
 import type { MemberList } from './member-list.ts'
@@ -30,4 +32,27 @@ export interface EnrollParts {
 /** The name of the mesh whose root this node is. */
 export function ownMeshName({ context, node }: Pick<EnrollParts, 'context' | 'node'>): string {
   return context.config.name === '' ? node.name : context.config.name
+}
+
+/** Throws `node_state_conflict` where this node takes part in no mesh. */
+export function requireTakingPart({ config }: EnrollParts['context']): void {
+  if (!config.enabled) throw nodeStateConflict('this node takes part in no mesh; set peering.enabled')
+}
+
+/** The same at a member, too; it may do that at its root. */
+export function requireRoot({ context, identity }: EnrollParts, verb: 'join' | 'invite'): void {
+  requireTakingPart(context)
+  const membership = identity.membership()
+  if (membership !== undefined)
+    throw nodeStateConflict(
+      `this node is itself a member of the mesh ${membership.meshName}; ${verb} at its root, ${membership.rootUrl}`,
+    )
+}
+
+/** Throws `node_state_conflict` at the root of its own mesh. */
+export function membershipOf({ identity }: EnrollParts): Membership {
+  const membership = identity.membership()
+  if (membership === undefined)
+    throw nodeStateConflict('this node is the root of its own mesh; ask this of a member')
+  return membership
 }

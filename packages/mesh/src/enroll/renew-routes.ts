@@ -19,18 +19,17 @@ import {
   route,
   rowSum,
   type SessionKeys,
+  serialOf,
   sessionKeysRef,
   type Tx,
   unauthenticated,
 } from '@steeple/contracts'
-import { renewalPurpose, serialOf } from '../certificate.ts'
-import { PEM_SCHEMA } from '../shapes.ts'
-import { ENROLLED_SCHEMA, keyDigest, Mutated, prepareRenewal } from './enroll-route.ts'
+import { PEM_SCHEMA, renewalPurpose } from '../shapes.ts'
+import { createRefusals, ENROLLED_SCHEMA, keyDigest, Mutated, prepareRenewal } from './enroll-route.ts'
 import { GRACE_MS } from './member-list.ts'
 import { ownNames } from './own-names.ts'
 import type { EnrollParts } from './parts.ts'
-import type { Refusals } from './refusals.ts'
-import { NOTES } from './rows.ts'
+import { NOTES } from './store.ts'
 
 /** How long a nonce is good for. */
 const NONCE_MS = 60_000
@@ -110,7 +109,8 @@ interface Body {
  * Renewal for those whose certificate has expired because the root was away: a nonce, and a request signed with the key of
  * the old certificate. Public, since nothing that has expired opens a route; what is refused is refused cheaply.
  */
-export function renewRoutes(parts: EnrollParts, refusals: Refusals): readonly Route[] {
+export function renewRoutes(parts: EnrollParts): readonly Route[] {
+  const refusals = createRefusals(parts.context, 'renew')
   const nonces = createNonces(parts.context.clock, parts.context.use(sessionKeysRef))
   return [
     route({

@@ -1,11 +1,12 @@
 import {
   type BoxCalls,
+  eachAbreast,
   forbidden,
   isRecord,
   isServiceError,
   type JsonSchema,
+  NODE_ID_SCHEMA,
   nodeStateConflict,
-  type OtherBox,
   objectSchema,
   ok,
   PLAIN_TEXT_PATTERN,
@@ -16,7 +17,6 @@ import {
   type SimFound,
   subscribersRef,
 } from '@steeple/contracts'
-import { NODE_ID_SCHEMA } from '../shapes.ts'
 import type { EnrollParts } from './parts.ts'
 
 /** Boxes that are asked at a time. */
@@ -123,23 +123,16 @@ async function askAll(
   signal: AbortSignal,
 ) {
   const { node, context } = parts
-  const own = (await searched(parts, question)).map(
-    (sim): Placed => ({ node_id: node.nodeId, box: node.name, ...sim }),
-  )
-  const found: Placed[] = [...own]
+  const own = await searched(parts, question)
+  const found: Placed[] = own.map((sim) => ({ node_id: node.nodeId, box: node.name, ...sim }))
   const unanswered: Unanswered[] = []
   const others = (await calls.others()) ?? []
-  const waiting = [...others]
-  const over = AbortSignal.timeout(ALL_MS)
-  const worker = async (): Promise<void> => {
-    for (let box = waiting.shift(); box !== undefined; box = waiting.shift()) {
-      const { nodeId: node_id, name } = box
-      const answer = await askOne(calls, box, question, AbortSignal.any([signal, context.retiring, over]))
-      if (typeof answer === 'string') unanswered.push({ node_id, box: name, problem: answer })
-      else found.push(...answer.map((sim) => ({ node_id, box: name, ...sim })))
-    }
-  }
-  await Promise.all(Array.from({ length: ABREAST }, worker))
+  const bound = AbortSignal.any([signal, context.retiring, AbortSignal.timeout(ALL_MS)])
+  await eachAbreast(others, ABREAST, async ({ nodeId: node_id, name: box }) => {
+    const answer = await askOne(calls, node_id, question, bound)
+    if (typeof answer === 'string') unanswered.push({ node_id, box, problem: answer })
+    else found.push(...answer.map((sim) => ({ node_id, box, ...sim })))
+  })
   signal.throwIfAborted()
   return { found, unanswered, asked: others.length + 1 }
 }
@@ -147,7 +140,7 @@ async function askAll(
 /** What a box has found, or why it has not answered. */
 async function askOne(
   calls: BoxCalls,
-  { nodeId }: OtherBox,
+  nodeId: string,
   body: Required<Question>,
   signal: AbortSignal,
 ): Promise<readonly FoundRecord[] | string> {

@@ -1,5 +1,102 @@
-import type { Reader, Tx } from '@steeple/contracts'
-import { CERTIFICATES, type CertificateRow, MEMBERS, type MemberRow, NOTES } from './rows.ts'
+import { defineTable, type Migration, type Reader, type Table, type Tx } from '@steeple/contracts'
+
+/** A node that is or was in the mesh whose root this node is. Never removed: its address is nobody else's. */
+export interface MemberRow {
+  readonly node_id: string
+  readonly name: string
+  /** Grows by one with each new node; 1 is the root. */
+  readonly number: number
+  /** IPv4. */
+  readonly overlay_address: string
+  /** SHA-256 of its SubjectPublicKeyInfo, hexadecimal: who comes back is known by its key. */
+  readonly key_sha256: string
+  /** `host:port` at which it says that its API answers. */
+  readonly address: string | null
+  /** IP address from which it was last seen. Observed. */
+  readonly seen_address: string | null
+  /** JSON of `PublishedWireguard`. */
+  readonly wireguard: string | null
+  readonly joined_at_ms: number
+  readonly left_at_ms: number | null
+}
+export const MEMBERS: Table<MemberRow> = defineTable<MemberRow>(
+  'mesh_member',
+  [
+    'node_id',
+    'name',
+    'number',
+    'overlay_address',
+    'key_sha256',
+    'address',
+    'seen_address',
+    'wireguard',
+    'joined_at_ms',
+    'left_at_ms',
+  ],
+  ['node_id'],
+)
+
+/** A certificate that this node's CA issued to a member. */
+export interface CertificateRow {
+  /** As `IssuedCertificate.serial`. */
+  readonly serial: string
+  readonly node_id: string
+  readonly pem: string
+  readonly issued_at_ms: number
+  readonly expires_at_ms: number
+  readonly revoked_at_ms: number | null
+}
+export const CERTIFICATES: Table<CertificateRow> = defineTable<CertificateRow>(
+  'mesh_certificate',
+  ['serial', 'node_id', 'pem', 'issued_at_ms', 'expires_at_ms', 'revoked_at_ms'],
+  ['serial'],
+)
+
+/** A value that has no table of its own: counters of the root, and what a member has learnt. */
+export interface NoteRow {
+  readonly name: string
+  readonly value: string
+}
+export const NOTES: Table<NoteRow> = defineTable<NoteRow>('mesh_note', ['name', 'value'], ['name'])
+
+/** Tables of enrollment; see README. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    id: '0001_members',
+    up: [
+      `create table mesh_member (
+        node_id text primary key,
+        name text not null,
+        number integer not null,
+        overlay_address text not null,
+        key_sha256 text not null,
+        address text,
+        seen_address text,
+        wireguard text,
+        joined_at_ms bigint not null,
+        left_at_ms bigint,
+        row_sum bigint not null
+      )`,
+      'create unique index mesh_member_number on mesh_member (number)',
+      'create unique index mesh_member_overlay on mesh_member (overlay_address)',
+      `create table mesh_certificate (
+        serial text primary key,
+        node_id text not null,
+        pem text not null,
+        issued_at_ms bigint not null,
+        expires_at_ms bigint not null,
+        revoked_at_ms bigint,
+        row_sum bigint not null
+      )`,
+      'create index mesh_certificate_node on mesh_certificate (node_id, issued_at_ms)',
+      `create table mesh_note (
+        name text primary key,
+        value text not null,
+        row_sum bigint not null
+      )`,
+    ],
+  },
+]
 
 /** What a note is called. `revision` and `crl_number` are the root's, the others a member's. */
 export type NoteName =
@@ -21,16 +118,6 @@ export function membersNaming(reader: Reader, key: string): Promise<readonly Mem
   return MEMBERS.select(reader, 'where left_at_ms is null and wireguard like :part', { part: `%${key}%` })
 }
 
-/** A member, in or out. */
-export function findMember(reader: Reader, nodeId: string): Promise<MemberRow | undefined> {
-  return MEMBERS.find(reader, { node_id: nodeId })
-}
-
-/** Writes a member whole. */
-export function putMember(tx: Tx, row: MemberRow): Promise<void> {
-  return MEMBERS.put(tx, row)
-}
-
 /** The number of the next new node. */
 export async function nextNumber(reader: Reader): Promise<number> {
   const row = await reader.get<{ readonly last: number | null }>(
@@ -46,11 +133,6 @@ export function liveCertificates(reader: Reader, nowMs: number): Promise<readonl
   })
 }
 
-/** A certificate by its serial. */
-export function findCertificate(reader: Reader, serial: string): Promise<CertificateRow | undefined> {
-  return CERTIFICATES.find(reader, { serial })
-}
-
 /** The newest certificate of a node that is not revoked. */
 export async function newestCertificate(reader: Reader, nodeId: string): Promise<CertificateRow | undefined> {
   const rows = await CERTIFICATES.select(
@@ -59,10 +141,6 @@ export async function newestCertificate(reader: Reader, nodeId: string): Promise
     { node_id: nodeId },
   )
   return rows[0]
-}
-
-export function insertCertificate(tx: Tx, row: CertificateRow): Promise<void> {
-  return CERTIFICATES.insert(tx, row)
 }
 
 /** Revokes what a node has, and says which serials. */

@@ -107,26 +107,20 @@ export async function wantedPeers(reader: Reader): Promise<readonly PeerRow[]> {
   return await PEERS.select(reader, 'where removed_at_ms is null order by created_at_ms, id')
 }
 
-/** The peer of that id. */
-export async function peerById(reader: Reader, id: string): Promise<PeerRow | undefined> {
-  return await PEERS.find(reader, { id })
-}
-
 /** A page of those that are wanted (or of the removed ones), by name. */
 export async function peersAfter(
   reader: Reader,
-  wish: {
-    readonly isRemoved: boolean
-    readonly after: { readonly name: string; readonly id: string } | undefined
-    readonly limit: number
-  },
+  {
+    isRemoved,
+    ...behind
+  }: { readonly isRemoved: boolean; readonly name: string; readonly id: string; readonly limit: number },
 ): Promise<readonly PeerRow[]> {
-  const { name = '', id = '' } = wish.after ?? {}
   const rest = 'and (name > :name or (name = :name and id > :id)) order by name, id limit :limit'
-  const params = { name, id, limit: wish.limit }
-  return wish.isRemoved
-    ? await PEERS.select(reader, `where removed_at_ms is not null ${rest}`, params)
-    : await PEERS.select(reader, `where removed_at_ms is null ${rest}`, params)
+  return await PEERS.select(
+    reader,
+    `where removed_at_ms is ${isRemoved ? 'not null' : 'null'} ${rest}`,
+    behind,
+  )
 }
 
 /** CIDR of a column. */

@@ -3,6 +3,8 @@ import {
   type ComponentHealth,
   type Context,
   type ErrorDetail,
+  fieldRefused,
+  fieldsRefused,
   type Instance,
   nodeIdentityRef,
   nodeStateConflict,
@@ -26,19 +28,23 @@ import { isKey } from '../wireguard/keys.ts'
 import type { LinkDriver } from '../wireguard/link-driver.ts'
 import { systemRun } from '../wireguard/run.ts'
 import { systemLink } from '../wireguard/system-link.ts'
-import { createBoard } from './board.ts'
 import { contains, isIn, parseCidr } from './cidr.ts'
 import { endpointText, parseEndpoint, parseHostPort, type Resolver, systemResolver } from './endpoint.ts'
 import { newRow } from './follow-members.ts'
 import { linkReconciler, takeAway } from './link-reconciler.ts'
 import { ownKey } from './own-key.ts'
-import { KEY_RESOURCE, LINK_KEY, LINK_RESOURCE, lookSoon, type PeersParts } from './parts.ts'
-import { allPeers, listOf, PEERS, type PeerRow, peerById, wantedPeers } from './peer-store.ts'
+import { createBoard, KEY_RESOURCE, LINK_KEY, LINK_RESOURCE, lookSoon, type PeersParts } from './parts.ts'
+import { allPeers, listOf, PEERS, type PeerRow, wantedPeers } from './peer-store.ts'
 import { PEER_SCHEMA, peerRecord, stateOf } from './record.ts'
 import { isAdvertisingAllowed, spelled } from './reserved-networks.ts'
-import { ROUTES_SCHEMA, refuse, routeDetails } from './routes/bodies.ts'
 import { keyRoutes } from './routes/key-routes.ts'
-import { PEER_PARAMS, type PeerParams, peerRoutes } from './routes/peer-routes.ts'
+import {
+  PEER_PARAMS,
+  type PeerParams,
+  peerRoutes,
+  ROUTES_SCHEMA,
+  routeDetails,
+} from './routes/peer-routes.ts'
 import { echoRounds } from './rtt.ts'
 
 const RESYNC_MS = 30_000
@@ -88,7 +94,7 @@ function keyReconciler(parts: PeersParts): Reconciler {
 
 /** Goes over with a peer that has gone; whether it is still to. */
 async function follow(parts: PeersParts, id: string, seen: SeenInterface | undefined): Promise<boolean> {
-  const row = await peerById(parts.context.db, id)
+  const row = await PEERS.find(parts.context.db, { id })
   if (row === undefined || row.next_key === null || row.removed_at_ms !== null) return false
   const latch = seen?.peers.find(({ publicKey }) => publicKey === row.next_key)
   if (latch === undefined || latch.rxBytes === 0) return true
@@ -100,7 +106,7 @@ async function follow(parts: PeersParts, id: string, seen: SeenInterface | undef
 async function goOver(parts: PeersParts, id: string, nextKey: string): Promise<void> {
   const { context } = parts
   await context.mutate(systemPrincipal('mesh'), 'peer.key', id, async (tx) => {
-    const row = await peerById(tx, id)
+    const row = await PEERS.find(tx, { id })
     if (row?.next_key !== nextKey) return
     await PEERS.put(tx, {
       ...row,
@@ -145,18 +151,12 @@ async function peersHealth({ context, board }: PeersParts): Promise<readonly Com
   const rows = await wantedPeers(context.db)
   if (rows.length === 0 && board.refused.length === 0) return []
   const down = rows.filter((row) => stateOf(row, board) !== 'active')
+  const named = down.slice(0, MOST_NAMED).map(({ name }) => name)
   const detail =
     board.problem ??
     [
       `${rows.length - down.length} of ${rows.length} peers active`,
-      ...(down.length === 0
-        ? []
-        : [
-            `not: ${down
-              .slice(0, MOST_NAMED)
-              .map(({ name }) => name)
-              .join(', ')}`,
-          ]),
+      ...(down.length === 0 ? [] : [`not: ${named.join(', ')}`]),
       ...board.refused.slice(0, MOST_NAMED).map(({ name, why }) => `the member ${name} is refused: ${why}`),
       ...(board.foreign.length === 0
         ? []
@@ -307,14 +307,10 @@ function linksOf({ context, board, members }: PeersParts): Links {
   }
 }
 
-interface ApproveBody {
-  readonly routes: readonly string[]
-}
-
 /** `POST /v1/peers/{id}/approve`: which of the routes that a peer advertises are used. */
 function approveRoute(parts: PeersParts): Route {
   const { context, board } = parts
-  return route<PeerParams, unknown, ApproveBody>({
+  return route<PeerParams, unknown, { readonly routes: readonly string[] }>({
     method: 'POST',
     path: '/v1/peers/:id/approve',
     role: 'operator',
@@ -334,7 +330,7 @@ function approveRoute(parts: PeersParts): Route {
       const { routes } = request.body
       return await request.mutate(id, async (tx) => {
         const rows = await allPeers(tx)
-        const row = await peerById(tx, id)
+        const row = await PEERS.find(tx, { id })
         if (row === undefined || row.removed_at_ms !== null) throw peerNotFound(id)
         if (routes.length > 0 && !isAdvertisingAllowed(parts))
           throw nodeStateConflict(
@@ -351,7 +347,8 @@ function approveRoute(parts: PeersParts): Route {
         const wrong = routeDetails(parts, routes, rows, { endpoint: host, ownId: id }).filter(
           ({ pointer }) => isNew[Number(pointer.split('/').at(-1))] ?? true,
         )
-        refuse([...unknown, ...wrong])
+        const details = [...unknown, ...wrong]
+        if (details.length > 0) throw fieldsRefused(details)
         const approved = {
           ...row,
           approved: JSON.stringify(routes.map(spelled)),
@@ -386,7 +383,7 @@ function acceptRoute(parts: PeersParts): Route {
       if (heard === undefined) throw peerNotFound(id)
       const node = await suggestions.confirm(id, request.signal)
       if (!isKey(node.wireguard.public_key))
-        refuse([{ pointer: '/public_key', message: 'that the node tells is no key of WireGuard' }])
+        throw fieldRefused('/public_key', 'that the node tells is no key of WireGuard')
       return await request.mutate(id, async (tx) => {
         const rows = await allPeers(tx)
         const row = acceptedRow(rows, heard, node, context.clock.nowMs())

@@ -1,8 +1,8 @@
 import { type JsonSchema, objectSchema } from '@steeple/contracts'
 import type { Suggestion } from '../suggestions.ts'
-import type { Board } from './board.ts'
 import { endpointText, parseEndpoint, parseHostPort } from './endpoint.ts'
 import { type HandshakeState, linkState, type PeerState } from './handshake-state.ts'
+import type { Board } from './parts.ts'
 import { listOf, type PeerRow } from './peer-store.ts'
 
 const TEXT: JsonSchema = { type: 'string' }

@@ -1,3 +1,4 @@
+import { eachAbreast } from '@steeple/contracts'
 import type { PeersParts } from './parts.ts'
 import { allPeers, type PeerRow } from './peer-store.ts'
 
@@ -20,15 +21,11 @@ export function echoRounds(parts: PeersParts): (signal: AbortSignal) => Promise<
     const start = from < all.length ? from : 0
     const due = all.slice(start, start + MOST)
     from = start + due.length
-    const waiting = [...due]
-    const worker = async (): Promise<void> => {
-      for (let row = waiting.shift(); row !== undefined; row = waiting.shift()) {
-        const ms = await driver.ping(row.address ?? '', signal)
-        if (ms === undefined) board.rtt.delete(row.id)
-        else board.rtt.set(row.id, ms)
-      }
-    }
-    await Promise.all(Array.from({ length: ABREAST }, worker))
+    await eachAbreast(due, ABREAST, async ({ id, address }) => {
+      const ms = await driver.ping(address ?? '', signal)
+      if (ms === undefined) board.rtt.delete(id)
+      else board.rtt.set(id, ms)
+    })
   }
 }
 

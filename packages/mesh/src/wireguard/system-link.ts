@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { southboundUnavailable } from '@steeple/contracts'
+import { chunksOf, isRecord, messageOf, southboundUnavailable } from '@steeple/contracts'
 import { cidrText, hostCidr, networkOf } from '../peers/cidr.ts'
 import { parseDump } from './dump.ts'
 import type { LinkDriver, PeerChange, SeenLink } from './link-driver.ts'
@@ -31,7 +31,7 @@ export function parseLink(json: string): LinkFacts | undefined {
   return {
     mark: typeof link.ifalias === 'string' ? link.ifalias : undefined,
     isUp: Array.isArray(flags) && flags.includes('UP'),
-    addresses: (Array.isArray(infos) ? infos.filter(isObject) : [])
+    addresses: (Array.isArray(infos) ? infos.filter(isRecord) : [])
       .filter(({ scope }) => scope !== 'link')
       .map(({ local, prefixlen }) => `${local}/${prefixlen}`),
   }
@@ -50,15 +50,9 @@ function normal(dst: unknown, version: 4 | 6): string | undefined {
   return network === undefined ? undefined : cidrText(network)
 }
 
-type Facts = Readonly<Record<string, unknown>>
-
-function listIn(json: string): readonly Facts[] {
+function listIn(json: string): readonly Readonly<Record<string, unknown>>[] {
   const value: unknown = json.trim() === '' ? [] : JSON.parse(json)
-  return Array.isArray(value) ? value.filter(isObject) : []
-}
-
-function isObject(value: unknown): value is Facts {
-  return typeof value === 'object' && value !== null
+  return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
 /** Behind the machine's own routes of the same network, which have 0 (IPv6: 256, 1024). */
@@ -176,7 +170,7 @@ async function make({ name, run }: SystemLinkParts, signal: AbortSignal): Promis
     unless(NO_MODULE)(cause)
     await run('wireguard-go', [name], { signal, detached: true }).catch((error: unknown) => {
       throw southboundUnavailable(
-        `the kernel has no WireGuard, and the userspace one does not start: ${wordsOf(error)}`,
+        `the kernel has no WireGuard, and the userspace one does not start: ${messageOf(error)}`,
         { cause: error },
       )
     })
@@ -192,14 +186,14 @@ async function setPeers(
   const removal = (key: string): readonly string[] => ['peer', key, 'remove']
   const anew = changes.filter(({ isAnew }) => isAnew === true).map(({ publicKey }) => publicKey)
   const open = changes.filter(({ presharedKey }) => typeof presharedKey !== 'string')
-  const batches = [...chunks(anew.map(removal)), ...chunks(open.map(peerArgs))]
+  const batches = [...chunksOf(anew.map(removal), AT_ONCE), ...chunksOf(open.map(peerArgs), AT_ONCE)]
   for (const batch of batches) await run('wg', ['set', name, ...batch.flat()], { signal })
   for (const change of changes) {
     if (typeof change.presharedKey !== 'string') continue
     const secret = { text: change.presharedKey, dir: keysDir }
     await run('wg', ['set', name, ...peerArgs(change)], { signal, secret })
   }
-  for (const batch of chunks(removed.map(removal)))
+  for (const batch of chunksOf(removed.map(removal), AT_ONCE))
     await run('wg', ['set', name, ...batch.flat()], { signal })
 }
 
@@ -220,11 +214,6 @@ function peerArgs({
   ]
 }
 
-function chunks<T>(items: readonly T[]): readonly (readonly T[])[] {
-  const count = Math.ceil(items.length / AT_ONCE)
-  return Array.from({ length: count }, (_, index) => items.slice(index * AT_ONCE, (index + 1) * AT_ONCE))
-}
-
 function routeArgs(name: string, verb: 'replace' | 'del', cidr: string): readonly string[] {
   const version = isIp6(cidr) ? '-6' : '-4'
   return [version, 'route', verb, cidr, 'dev', name, 'proto', ROUTE_PROTOCOL, 'metric', METRIC]
@@ -233,11 +222,7 @@ function routeArgs(name: string, verb: 'replace' | 'del', cidr: string): readonl
 /** For `catch`: undefined for that complaint, otherwise the error goes on. */
 function unless(complaint: RegExp): (error: unknown) => undefined {
   return (error) => {
-    if (!complaint.test(wordsOf(error))) throw error
+    if (!complaint.test(messageOf(error))) throw error
     return undefined
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ComponentHealth, Plugin } from '@steeple/contracts'
+import { type ComponentHealth, type Plugin, routesIn } from '@steeple/contracts'
 import {
   assert,
   eventually,
@@ -12,15 +12,13 @@ import {
   suite,
   tempDir,
 } from '@steeple/testkit'
-import { backhaul, monthOf } from '../../src/backhaul/backhaul.ts'
+import { backhaul, monthOf, type Uplink, uplinkNames, uplinkOf } from '../../src/backhaul/backhaul.ts'
 import { BACKHAUL_MIGRATIONS, MONTHS, UPLINKS } from '../../src/backhaul/store.ts'
-import { type Uplink, uplinkNames, uplinkOf } from '../../src/backhaul/uplinks.ts'
-import { routesFrom4 } from '../../src/breakout/routing-table.ts'
 import type { PeeringConfig } from '../../src/config.ts'
 
 const way = suite('mesh/backhaul')
 
-const ROUTES = routesFrom4(
+const ROUTES = routesIn(
   [
     'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
     'wan0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0',
@@ -28,6 +26,7 @@ const ROUTES = routesFrom4(
     'mesh0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0',
     'ogstun\t00002D0A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0',
   ].join('\n'),
+  '',
 )
 const MINUTE_MS = 60_000
 

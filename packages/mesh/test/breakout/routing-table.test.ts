@@ -1,6 +1,6 @@
+import { routesIn } from '@steeple/contracts'
 import { assert, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { routesFrom4, routesFrom6 } from '../../src/breakout/routing-table.ts'
 import { cidrText } from '../../src/peers/cidr.ts'
 
 const reading = suite('mesh/breakout/routing-table')
@@ -18,7 +18,7 @@ reading('reads routes of IPv4 as the kernel writes them, without those that are 
     '',
   ].join('\n')
   assert.equal(
-    routesFrom4(text).map(({ network, device }) => `${cidrText(network)} ${device}`),
+    routesIn(text, '').map(({ network, device }) => `${cidrText(network)} ${device}`),
     ['0.0.0.0/0 eth0', '192.0.2.0/24 eth0', '10.45.0.0/16 ogstun'],
   )
 })
@@ -35,7 +35,7 @@ reading('reads routes of IPv6 without loopback and link-local ones', () => {
     line(none, '00', '00200200', 'lo'),
   ].join('\n')
   assert.equal(
-    routesFrom6(text).map(({ network, device }) => `${cidrText(network)} ${device}`),
+    routesIn('', text).map(({ network, device }) => `${cidrText(network)} ${device}`),
     ['fd00:45::/48 ogstun', '::/0 eth0'],
   )
 })
@@ -43,8 +43,7 @@ reading('reads routes of IPv6 without loopback and link-local ones', () => {
 reading('makes nothing of what is no table', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
-      assert.equal(routesFrom4(`${HEAD}\n${text}`), [])
-      assert.equal(routesFrom6(text), [])
+      assert.equal(routesIn(`${HEAD}\n${text}`, text), [])
     }),
   )
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
 import { type MemberList, memberAddress, openMemberList } from '../../src/enroll/member-list.ts'
-import { MIGRATIONS } from '../../src/enroll/rows.ts'
+import { MIGRATIONS } from '../../src/enroll/store.ts'
 
 const address = suite('mesh/address')
 const SUBNET = '100.64.0.0/16'

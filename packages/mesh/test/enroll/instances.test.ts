@@ -3,7 +3,7 @@ import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
 import { nodeCertificates } from '../../src/enroll/enrollment.ts'
 import { type MemberList, openMemberList } from '../../src/enroll/member-list.ts'
 import type { EnrollParts } from '../../src/enroll/parts.ts'
-import { MIGRATIONS } from '../../src/enroll/rows.ts'
+import { MIGRATIONS } from '../../src/enroll/store.ts'
 
 const instances = suite('mesh/instances')
 const OWN = { nodeId: '00000000-0000-4000-8000-000000000001', name: 'root' }

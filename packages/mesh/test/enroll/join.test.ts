@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { type Context, clockJudgeRef, isServiceError } from '@steeple/contracts'
 import { initNode, openNodeCredentials } from '@steeple/secrets'
 import { assert, fakeClock, fakeContext, listen, suite, tempDir } from '@steeple/testkit'
-import { askToJoin } from '../../src/agent/join.ts'
 import { meshClient } from '../../src/agent/mesh-client.ts'
 import type { PeeringConfig } from '../../src/config.ts'
+import { askToJoin } from '../../src/enroll/join.ts'
 
 const joining = suite('mesh/join')
 const YEAR_MS = 366 * 86_400_000

@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import type { SessionKeys } from '@steeple/contracts'
 import { assert, fakeClock, memoryDb, suite } from '@steeple/testkit'
 import { createNonces } from '../../src/enroll/renew-routes.ts'
-import { MIGRATIONS } from '../../src/enroll/rows.ts'
+import { MIGRATIONS } from '../../src/enroll/store.ts'
 
 const nonces = suite('mesh/nonces')
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, sign } from 'node:crypto'
 import { assert, bodyOf, codeOf, eventually, suite, type TestResponse } from '@steeple/testkit'
-import { renewalPurpose } from '../../src/certificate.ts'
+import { renewalPurpose } from '../../src/shapes.ts'
 import { csrOf } from '../support/requests.ts'
 import { type Box, type Enrolled, type RootBed, rootBed } from '../support/root-bed.ts'
 

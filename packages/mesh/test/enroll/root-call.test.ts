@@ -1,8 +1,8 @@
 import { nodeCaRef, southboundUnavailable } from '@steeple/contracts'
 import { assert, bodyOf, suite } from '@steeple/testkit'
 import { newsFrom } from '../../src/agent/answers.ts'
+import { rootClient } from '../../src/agent/box-calls.ts'
 import type { MeshAnswer, MeshCall, MeshClient } from '../../src/agent/mesh-client.ts'
-import { rootClient } from '../../src/agent/root-call.ts'
 import { type MemberBed, memberBed } from '../support/member-bed.ts'
 import { type RootBed, rootBed } from '../support/root-bed.ts'
 

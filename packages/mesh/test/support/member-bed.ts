@@ -24,7 +24,7 @@ import { openMemberList } from '../../src/enroll/member-list.ts'
 import { openMembershipState } from '../../src/enroll/membership-state.ts'
 import type { EnrollParts } from '../../src/enroll/parts.ts'
 import { revocationList } from '../../src/enroll/revocation-list.ts'
-import { MIGRATIONS } from '../../src/enroll/rows.ts'
+import { MIGRATIONS } from '../../src/enroll/store.ts'
 import type { Enrolled, RootBed } from './root-bed.ts'
 
 /** A box that has joined a root bed; its questions reach the root without a network, as long as it is not cut off. */

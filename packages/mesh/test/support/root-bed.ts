@@ -19,7 +19,7 @@ import {
 } from '@steeple/testkit'
 import type { PeeringConfig } from '../../src/config.ts'
 import { enrollment } from '../../src/enroll/enrollment.ts'
-import { CERTIFICATES, MEMBERS, MIGRATIONS, NOTES } from '../../src/enroll/rows.ts'
+import { CERTIFICATES, MEMBERS, MIGRATIONS, NOTES } from '../../src/enroll/store.ts'
 import { csrOf } from './requests.ts'
 
 /** Enrollment alone: nothing of it touches this machine. */

@@ -1,14 +1,17 @@
 import {
+  answerText,
   boxCallsRef,
   type ImsiHash,
-  isRecord,
+  messageOf,
   type Outcome,
   quotaKeeperRef,
+  type Reader,
   type Reconciler,
   simProvisioningRef,
   southboundUnavailable,
   sumOctets,
   type Tx,
+  usageLedgerRef,
 } from '@steeple/contracts'
 import { type BoxKey, sealTo } from '../envelope.ts'
 import { BOX_RESOURCE, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
@@ -38,10 +41,10 @@ import {
   readAnswer,
   STAYS_AT_ONCE,
   type ToldLease,
+  type VisitUsage,
 } from '../wire.ts'
-import { leaseMs } from './plan.ts'
+import { BY, leaseMs } from './plan.ts'
 import { keepStays } from './stays.ts'
-import { bookUsage } from './usage.ts'
 
 /** A box is asked for news so often. */
 const RESYNC_MS = 30_000
@@ -249,16 +252,63 @@ async function ask(
 ): Promise<LeasesAnswer> {
   try {
     const question = { method: 'POST', path: '/v1/roaming/leases', body } as const
-    const { status, body: said } = await context.use(boxCallsRef).call(box.node_id, question, signal)
-    const answer = status === 200 ? readAnswer(said) : undefined
+    const said = await context.use(boxCallsRef).call(box.node_id, question, signal)
+    const answer = said.status === 200 ? readAnswer(said.body) : undefined
     if (answer !== undefined) return answer
-    const { error } = isRecord(said) ? said : {}
-    const code = isRecord(error) && typeof error.code === 'string' ? ` ${error.code.slice(0, 64)}` : ''
-    throw southboundUnavailable(`${box.name} answered ${status}${code} to its leases`)
+    throw southboundUnavailable(`${box.name} answered ${answerText(said)} to its leases`)
   } catch (cause) {
     signal.throwIfAborted()
-    const problem = cause instanceof Error ? cause.message : String(cause)
-    await context.db.write((tx) => changeBox(tx, box, { problem }))
+    await context.db.write((tx) => changeBox(tx, box, { problem: messageOf(cause) }))
     throw cause
   }
+}
+
+/** What of a visit was not counted yet; undefined where that is nothing, and of a SIM that never had a lease there. */
+async function growthOf(
+  reader: Reader,
+  node_id: string,
+  { imsi_sha256_12: hash, visit, up_bytes, down_bytes, is_over }: VisitUsage,
+): Promise<{ readonly up: number; readonly down: number } | undefined> {
+  if ((await LEASES.find(reader, { hash, node_id })) === undefined) return undefined
+  const counted = await COUNTS.find(reader, { node_id, visit })
+  if (counted !== undefined && counted.hash !== hash) return undefined
+  const up = Math.max(0, up_bytes - (counted?.up_bytes ?? 0))
+  const down = Math.max(0, down_bytes - (counted?.down_bytes ?? 0))
+  const isNews = up + down > 0 || (is_over && counted?.is_over !== 1)
+  return isNews ? { up, down } : undefined
+}
+
+/** Counts what visitors have used, with how far it was counted, in one transaction: once, however often it is told. */
+async function bookUsage(
+  { context }: RoamingParts,
+  { node_id, name }: Pick<BoxRow, 'node_id' | 'name'>,
+  usage: readonly VisitUsage[],
+): Promise<void> {
+  const ledger = context.maybe(usageLedgerRef)
+  if (ledger === undefined) return
+  const grown: VisitUsage[] = []
+  for (const told of usage) if ((await growthOf(context.db, node_id, told)) !== undefined) grown.push(told)
+  if (grown.length === 0) return
+  await context.mutate(BY, 'roaming.usage', node_id, async (tx) => {
+    for (const told of grown) {
+      const { imsi_sha256_12: hash, visit } = told
+      const lease = await LEASES.find(tx, { hash, node_id })
+      const growth = await growthOf(tx, node_id, told)
+      if (lease === undefined || growth === undefined) continue
+      const { up, down } = growth
+      const before = await COUNTS.find(tx, { node_id, visit })
+      await COUNTS.put(tx, {
+        ...{ node_id, visit, hash, is_over: told.is_over ? 1 : 0 },
+        up_bytes: (before?.up_bytes ?? 0) + up,
+        down_bytes: (before?.down_bytes ?? 0) + down,
+      })
+      const [up_bytes, down_bytes] = [lease.up_bytes + up, lease.down_bytes + down]
+      await LEASES.put(tx, { ...lease, visit, up_bytes, down_bytes })
+      const totals = { upBytes: up, downBytes: down, isIncomplete: false }
+      // A hash of the store is one.
+      if (up + down > 0)
+        await ledger.submit(tx, hash as ImsiHash, `visit:${name}`, totals, context.clock.nowMs())
+    }
+    tx.audit({ detail: { sims: grown.map(({ imsi_sha256_12: hash }) => hash) } })
+  })
 }

@@ -1,5 +1,6 @@
 import {
   type JsonSchema,
+  NODE_ID_SCHEMA,
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeNotFound,
   ok,
@@ -12,10 +13,9 @@ import {
 } from '@steeple/contracts'
 import { ALL, BOX_RESOURCE, indProblem, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
 import { allBoxes, BOXES, type BoxRow, changeBox } from '../store.ts'
-import { NODE_ID } from './reach-routes.ts'
 
 const BOX: JsonSchema = recordSchema({
-  node_id: NODE_ID,
+  node_id: NODE_ID_SCHEMA,
   name: { type: 'string' },
   is_member: { type: 'boolean', description: 'Whether it is in the mesh now.' },
   permitted: { type: 'boolean', description: 'Whether it may have keys of SIMs of this box.' },
@@ -45,15 +45,8 @@ function listRoute(parts: RoamingParts): Route {
       const ids = [...new Set([...others.keys(), ...known.keys()])].toSorted()
       const after = String(page.after?.[0] ?? '')
       const record = (id: string): object => recordOf(parts, id, known.get(id), others.get(id))
-      return ok(
-        await pageFrom(
-          page,
-          'boxes',
-          ids.filter((id) => id > after),
-          record,
-          (id) => [id],
-        ),
-      )
+      const rest = ids.filter((id) => id > after)
+      return ok(await pageFrom(page, 'boxes', rest, record, (id) => [id]))
     },
   })
 }
@@ -69,7 +62,7 @@ function permitRoute(parts: RoamingParts): Route {
       'it is not reached.',
     example: { permitted: true },
     schema: {
-      params: recordSchema({ id: NODE_ID }),
+      params: recordSchema({ id: NODE_ID_SCHEMA }),
       body: recordSchema({ permitted: { type: 'boolean' } }),
       response: BOX,
     },

@@ -3,6 +3,7 @@ import {
   forbidden,
   type JsonSchema,
   ok,
+  pagesOf,
   type Request,
   type Route,
   rateLimited,
@@ -10,7 +11,7 @@ import {
   route,
   simProvisioningRef,
 } from '@steeple/contracts'
-import { type BoxKey, callNames } from '../envelope.ts'
+import { type BoxKey, callNames, ownKey } from '../envelope.ts'
 import { PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
 import { BOXES, CALLS, type KeyRow } from '../store.ts'
 import { CALLS_AT_ONCE } from '../wire.ts'
@@ -35,7 +36,7 @@ interface Body {
 }
 
 /** `POST /v1/roaming/calls`: phones have come to another box that it does not know; are their SIMs of this one? */
-export function callsRoute(parts: RoamingParts, ownKey: () => Promise<KeyRow>): Route {
+export function callsRoute(parts: RoamingParts): Route {
   const askedAt = new Map<string, number>()
   return route<unknown, unknown, Body>({
     method: 'POST',
@@ -56,7 +57,7 @@ export function callsRoute(parts: RoamingParts, ownKey: () => Promise<KeyRow>): 
       const { principal, body } = request
       if (principal.kind !== 'node' || principal.id === parts.node.nodeId)
         throw forbidden('node, another than this one')
-      const own = await ownKey()
+      const own = await ownKey(parts)
       const key = { id: own.id, x: own.x }
       const box = await BOXES.find(parts.context.db, { node_id: principal.id })
       const isPermitted = box !== undefined && box.permitted_at_ms !== null
@@ -83,16 +84,17 @@ async function named(
   const found = new Map<string, string>()
   const sims = context.use(simProvisioningRef)
   const pause = createPause()
-  for (let after = ''; found.size < wanted.size; ) {
-    const page = await sims.list(after, CHUNK)
-    const last = page.at(-1)
-    if (last === undefined) break
+  const pages = pagesOf(
+    (after) => sims.list(after, CHUNK),
+    ({ imsi }) => imsi,
+  )
+  for await (const page of pages) {
     for (const { imsi, wanted: state } of page) {
       const name = nameOf(imsi)
       if (state === 'open' && wanted.has(name)) found.set(name, imsi)
       await pause()
     }
-    after = last.imsi
+    if (found.size === wanted.size) break
   }
   return found
 }

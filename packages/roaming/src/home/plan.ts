@@ -6,6 +6,7 @@ import {
   type OtherBox,
   type Outcome,
   type Principal,
+  pagesOf,
   type Reconciler,
   type SimWanted,
   simProvisioningRef,
@@ -77,13 +78,9 @@ async function permittedOf(
   others: Places['others'],
 ): Promise<ReadonlyMap<string, OtherBox>> {
   if (indProblem(parts) !== undefined) return new Map()
-  const permitted = (await allBoxes(parts.context.db)).filter(({ permitted_at_ms: at }) => at !== null)
-  return new Map(
-    permitted.flatMap(({ node_id }): [string, OtherBox][] => {
-      const box = others.get(node_id)
-      return box === undefined ? [] : [[node_id, box]]
-    }),
-  )
+  const boxes = await allBoxes(parts.context.db)
+  const permitted = new Set(boxes.filter((box) => box.permitted_at_ms !== null).map((box) => box.node_id))
+  return new Map([...others].filter(([id]) => permitted.has(id)))
 }
 
 async function planAll(parts: RoamingParts, places: Places, signal: AbortSignal): Promise<void> {
@@ -95,14 +92,14 @@ async function planAll(parts: RoamingParts, places: Places, signal: AbortSignal)
   }
   if (context.config.default_reach !== 'mesh' || places.permitted.size === 0) return
   const sims = context.use(simProvisioningRef)
-  for (let after = ''; ; ) {
+  const pages = pagesOf(
+    (after) => sims.list(after, CHUNK),
+    ({ imsi }) => imsi,
+  )
+  for await (const page of pages) {
     signal.throwIfAborted()
-    const page = await sims.list(after, CHUNK)
-    const last = page.at(-1)
-    if (last === undefined) return
     const fresh = page.filter(({ imsi, wanted }) => wanted === 'open' && !hashes.has(imsi))
     await plan(parts, places, fresh)
-    after = last.imsi
   }
 }
 

@@ -2,10 +2,14 @@ import {
   BATCH_ID_PATTERN,
   type ImsiHash,
   type JsonSchema,
+  NODE_ID_SCHEMA,
   NULLABLE_TIMESTAMP_SCHEMA,
+  nodeStateConflict,
   objectSchema,
   ok,
+  pagesOf,
   REACH_FIELDS,
+  type ReachKeeper,
   type Reader,
   type Route,
   recordSchema,
@@ -17,15 +21,10 @@ import {
   timestampOrNull,
   validationFailed,
 } from '@steeple/contracts'
-import { indProblem, othersOf, type RoamingParts } from '../parts.ts'
+import { ALL, indProblem, othersOf, PLAN_RESOURCE, type RoamingParts } from '../parts.ts'
 import { allBoxes, callersOf, leasesOf, REACHES, type Reach } from '../store.ts'
 import { boxesIn, reachedBoxes } from './plan.ts'
-import { reachKeeper } from './reach-keeper.ts'
 
-export const NODE_ID: JsonSchema = {
-  type: 'string',
-  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-}
 const IMSI_HASH: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{12}$' }
 
 interface Params {
@@ -43,7 +42,7 @@ const RESPONSE: JsonSchema = recordSchema({
   boxes: {
     type: 'array',
     items: recordSchema({
-      node_id: NODE_ID,
+      node_id: NODE_ID_SCHEMA,
       name: { type: ['string', 'null'] },
       state: {
         type: 'string',
@@ -58,6 +57,33 @@ const RESPONSE: JsonSchema = recordSchema({
     }),
   },
 })
+
+/** Chooses where SIMs work. */
+export function reachKeeper(parts: RoamingParts): ReachKeeper {
+  return {
+    check: ({ reach, boxes = [] }) => {
+      const problem = reach === 'home' ? undefined : indProblem(parts)
+      if (problem !== undefined) throw nodeStateConflict(problem)
+      if ((reach === 'boxes') !== boxes.length > 0)
+        throw validationFailed('/boxes names boxes with reach boxes, and is left out otherwise', {
+          details: [{ pointer: '/boxes', message: 'goes with reach boxes' }],
+        })
+    },
+    chooseIn: async (transaction, imsis, { reach, boxes = [] }) => {
+      const tx = parts.context.db.join(transaction)
+      for (const hash of imsis) await REACHES.put(tx, { hash, reach, boxes: JSON.stringify(boxes) })
+      const [first] = imsis
+      if (first !== undefined) transaction.dirty(PLAN_RESOURCE, imsis.length === 1 ? first : ALL, true)
+    },
+    copyIn: async (transaction, from, to) => {
+      const tx = parts.context.db.join(transaction)
+      const chosen = await REACHES.find(tx, { hash: from })
+      if (chosen === undefined) return
+      await REACHES.put(tx, { ...chosen, hash: to })
+      transaction.dirty(PLAN_RESOURCE, to, true)
+    },
+  }
+}
 
 /** `/v1/sims/{imsi}/reach` */
 export function reachRoutes(parts: RoamingParts): readonly Route[] {
@@ -164,14 +190,13 @@ async function among({ context }: RoamingParts, ids: readonly ImsiHash[]): Promi
 
 async function hashesOf({ context }: RoamingParts, batch: string): Promise<readonly ImsiHash[]> {
   const issuer = context.use(simIssuerRef)
+  const pages = pagesOf(
+    (after) => issuer.batch(batch, after, CHUNK),
+    ({ imsi }) => imsi,
+  )
   const all: ImsiHash[] = []
-  for (let after = ''; ; ) {
-    const page = await issuer.batch(batch, after, CHUNK)
-    const last = page.at(-1)
-    if (last === undefined) return all
-    all.push(...page.map(({ imsi }) => imsi))
-    after = last.imsi
-  }
+  for await (const page of pages) all.push(...page.map(({ imsi }) => imsi))
+  return all
 }
 
 async function refuseUnknown(parts: RoamingParts, imsi: ImsiHash): Promise<void> {

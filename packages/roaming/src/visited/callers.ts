@@ -4,12 +4,11 @@ import {
   type ImsiHash,
   isRecord,
   isServiceError,
-  type ObservedUe,
   type OtherBox,
   subscribersRef,
 } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
-import { type BoxKey, callNames } from '../envelope.ts'
+import { type BoxKey, callNames, ownKey } from '../envelope.ts'
 import { othersOf, type RoamingParts } from '../parts.ts'
 import { BOXES, changeBox, type KeyRow, keyOf, VISITORS } from '../store.ts'
 import { CALLS_AT_ONCE } from '../wire.ts'
@@ -23,23 +22,23 @@ const AGAIN_MS = 60_000
  * Looks at the phones of the core: notes which visitors are there, and asks the other boxes for SIMs of phones that it has refused, since
  * it knows nobody of that IMSI. The home gives a lease, and the phone's next attempt succeeds.
  */
-export function callers(
-  parts: RoamingParts,
-  ownKey: () => Promise<KeyRow>,
-): (signal: AbortSignal) => Promise<void> {
+export function callers(parts: RoamingParts): (signal: AbortSignal) => Promise<void> {
   const askedAt = new Map<string, number>()
   const note = stayKeeper(parts)
   return async (signal) => {
     const others = await othersOf(parts)
-    const ues = others?.size === 0 ? undefined : await uesOf(parts, signal)
-    if (others === undefined || ues === undefined) return
+    if (others === undefined || others.size === 0) return
+    // A core that does not answer is the business of others.
+    const core = parts.context.maybe(coreDriverRef)
+    const ues = await core?.ues(signal).catch(() => undefined)
+    if (ues === undefined) return
     const hashesOf = (isRegistered: boolean): ReadonlySet<ImsiHash> =>
       new Set(ues.filter((ue) => ue.isRegistered === isRegistered).map(({ imsi }) => imsiHash(imsi)))
     await note(hashesOf(true))
     if (closedBecause(parts) !== undefined) return
     const hashes = await strangersAmong(parts, askedAt, hashesOf(false))
     if (hashes.length === 0) return
-    const own = await ownKey()
+    const own = await ownKey(parts)
     for (const box of others.values()) await askOrNot(parts, own, box, hashes, signal)
   }
 }
@@ -60,15 +59,6 @@ async function strangersAmong(
     if (found.length === CALLS_AT_ONCE) break
   }
   return found
-}
-
-/** The phones of the core; undefined where that does not answer, which is the business of others. */
-async function uesOf(
-  { context }: RoamingParts,
-  signal: AbortSignal,
-): Promise<readonly ObservedUe[] | undefined> {
-  const core = context.maybe(coreDriverRef)
-  return await core?.ues(signal).catch(() => undefined)
 }
 
 /** A box that does not answer keeps none of the others from being asked. */

@@ -1,4 +1,4 @@
-import type { MutationTx } from '@steeple/contracts'
+import { type MutationTx, pagesOf } from '@steeple/contracts'
 import { BY } from '../home/plan.ts'
 import { othersOf, type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
 import { ENDED, homesOfVisitors, lapsedVisitors, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
@@ -24,13 +24,11 @@ export async function endLapsed(parts: RoamingParts): Promise<void> {
   if (others === undefined) return
   for (const home of await homesOfVisitors(context.db)) {
     if (others.has(home)) continue
-    for (let after = ''; ; ) {
-      const page = await visitorsAfter(context.db, { after, limit: CHUNK, home })
-      const last = page.at(-1)
-      if (last === undefined) break
-      await end(parts, page, 'its home is no member of the mesh')
-      after = last.hash
-    }
+    const pages = pagesOf(
+      (after) => visitorsAfter(context.db, { after, limit: CHUNK, home }),
+      ({ hash }) => hash,
+    )
+    for await (const page of pages) await end(parts, page, 'its home is no member of the mesh')
   }
 }
 

@@ -11,7 +11,7 @@ import {
   sumOctets,
 } from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
-import { openFrom } from '../envelope.ts'
+import { openFrom, ownKey } from '../envelope.ts'
 import { indProblem, type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
 import {
   ENDED,
@@ -43,7 +43,7 @@ interface OpenedLease {
 }
 
 /** `POST /v1/roaming/leases`: the home of SIMs tells how their leases here are to be. */
-export function leasesRoute(parts: RoamingParts, ownKey: () => Promise<KeyRow>): Route {
+export function leasesRoute(parts: RoamingParts): Route {
   return route<unknown, unknown, Body>({
     method: 'POST',
     path: '/v1/roaming/leases',
@@ -60,7 +60,7 @@ export function leasesRoute(parts: RoamingParts, ownKey: () => Promise<KeyRow>):
       const { principal } = request
       if (principal.kind !== 'node' || principal.id === parts.node.nodeId)
         throw forbidden('node, another than this one')
-      const key = await ownKey()
+      const key = await ownKey(parts)
       const { stays_after, counted, leases } = request.body
       if (counted.length > 0) await forgetCounted(parts, principal.id, new Set(counted))
       const results = leases.length === 0 ? [] : await take(parts, request, key)

@@ -1,4 +1,5 @@
 import {
+  fieldRefused,
   type JsonSchema,
   nodeStateConflict,
   objectSchema,
@@ -10,12 +11,11 @@ import {
   route,
 } from '@steeple/contracts'
 import { isKey } from '../../wireguard/keys.ts'
+import { waitingFor } from '../own-key.ts'
 import { KEY_RESOURCE, LINK_KEY, LINK_RESOURCE, type PeersParts } from '../parts.ts'
-import { allPeers, PEERS, peerById, wantedPeers } from '../peer-store.ts'
+import { allPeers, PEERS, wantedPeers } from '../peer-store.ts'
 import { PEER_SCHEMA, peerRecord } from '../record.ts'
-import { waitingFor } from '../rotation.ts'
-import { KEY_SCHEMA, refuse } from './bodies.ts'
-import { PEER_PARAMS, type PeerParams } from './peer-routes.ts'
+import { KEY_SCHEMA, PEER_PARAMS, type PeerParams } from './peer-routes.ts'
 
 const MAYBE_TEXT: JsonSchema = { type: ['string', 'null'] }
 const SELF_SCHEMA: JsonSchema = objectSchema(
@@ -114,10 +114,10 @@ function peerKeyRoute(parts: PeersParts): Route {
     handle: async (request) => {
       const { id } = request.params
       const { public_key: nextKey } = request.body
-      if (!isKey(nextKey)) refuse([{ pointer: '/public_key', message: 'must be a key of WireGuard' }])
+      if (!isKey(nextKey)) throw fieldRefused('/public_key', 'must be a key of WireGuard')
       return await request.mutate(id, async (tx) => {
         const rows = await allPeers(tx)
-        const row = await peerById(tx, id)
+        const row = await PEERS.find(tx, { id })
         if (row === undefined || row.removed_at_ms !== null) throw peerNotFound(id)
         if (row.source === 'mesh')
           throw nodeStateConflict(

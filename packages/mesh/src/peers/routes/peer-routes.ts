@@ -1,12 +1,16 @@
 import {
   capacityExceeded,
+  type ErrorDetail,
+  fieldsRefused,
   type JsonSchema,
   type MutationTx,
+  NAME_PATTERN,
   nodeCredentialsRef,
   objectSchema,
   ok,
   PAGE_QUERY,
   type Page,
+  pageFrom,
   pageSchema,
   peerExists,
   peerNotFound,
@@ -15,13 +19,100 @@ import {
   route,
 } from '@steeple/contracts'
 import type { Suggestion } from '../../suggestions.ts'
-import { endpointText } from '../endpoint.ts'
+import { isKey } from '../../wireguard/keys.ts'
+import { hostCidr, isHost, parseCidr } from '../cidr.ts'
+import { type Endpoint, endpointText, parseEndpoint } from '../endpoint.ts'
 import { newRow } from '../follow-members.ts'
 import { KEEPALIVE_S, LINK_KEY, LINK_RESOURCE, type PeersParts } from '../parts.ts'
-import { allPeers, MAX_PEERS, PEERS, type PeerRow, peerById, peersAfter } from '../peer-store.ts'
+import { allPeers, MAX_PEERS, PEERS, type PeerRow, peersAfter } from '../peer-store.ts'
 import { PEER_SCHEMA, peerRecord, suggestionRecord } from '../record.ts'
-import { spelled } from '../reserved-networks.ts'
-import { type AddBody, addressIn, checkAdd, KEY_SCHEMA, PEER_NAME_SCHEMA, ROUTES_SCHEMA } from './bodies.ts'
+import {
+  heldAddresses,
+  isAdvertisingAllowed,
+  overlayNetwork,
+  overlayProblem,
+  peerNetworks,
+  reservedNetworks,
+  routeProblems,
+  spelled,
+} from '../reserved-networks.ts'
+
+/** The body of `POST /v1/peers`. Contract section 9. */
+interface AddBody {
+  readonly name: string
+  readonly endpoint: string
+  readonly public_key: string
+  readonly routes: readonly string[]
+  readonly preshared_key?: string
+  readonly keepalive_s?: number
+}
+
+/** A key as `wg` writes it. */
+export const KEY_SCHEMA: JsonSchema = { type: 'string', minLength: 44, maxLength: 44 }
+/** Networks of a request: IPv4. Others are refused with the reason, which a pattern could not give. */
+export const ROUTES_SCHEMA: JsonSchema = {
+  type: 'array',
+  maxItems: 64,
+  items: { type: 'string', maxLength: 64 },
+}
+const PEER_NAME_SCHEMA: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 64,
+  pattern: NAME_PATTERN,
+}
+
+/** Checks a body that adds a peer. Throws `validation_failed`; a key is never in a message. */
+function checkAdd(parts: PeersParts, body: AddBody, rows: readonly PeerRow[]): Endpoint {
+  const endpoint = parseEndpoint(body.endpoint)
+  const details: ErrorDetail[] = []
+  if (endpoint === undefined)
+    details.push({ pointer: '/endpoint', message: 'must be wg://host:port, IPv6 in brackets' })
+  if (!isKey(body.public_key))
+    details.push({ pointer: '/public_key', message: 'must be a key of WireGuard: base64 of 32 octets' })
+  if (body.preshared_key !== undefined && !isKey(body.preshared_key))
+    details.push({ pointer: '/preshared_key', message: 'must be a key of WireGuard: base64 of 32 octets' })
+  if (body.public_key === parts.board.ownKeys?.present || body.public_key === parts.board.ownKeys?.next)
+    details.push({ pointer: '/public_key', message: "is this node's own" })
+  details.push(...routeDetails(parts, body.routes, rows, { endpoint: endpoint?.host, ownId: undefined }))
+  if (details.length > 0) throw fieldsRefused(details)
+  // It has been refused when it is not there.
+  return endpoint ?? { host: '', port: 0 }
+}
+
+/** What is the matter with routes, by their pointers; what the policy allows is left out where it does. */
+export function routeDetails(
+  parts: PeersParts,
+  routes: readonly string[],
+  rows: readonly PeerRow[],
+  { endpoint, ownId }: { readonly endpoint: string | undefined; readonly ownId: string | undefined },
+): readonly ErrorDetail[] {
+  const isAllowed = isAdvertisingAllowed(parts)
+  const reserved = [...reservedNetworks(parts), ...peerNetworks(rows, ownId)]
+  const overlay = overlayNetwork(parts)
+  const held = heldAddresses(parts, rows, ownId)
+  const plain = routeProblems(routes, reserved, endpoint)
+    .filter((problem) => !(isAllowed && problem.isAllowable))
+    .map(({ index, message, isAllowable }) => ({
+      pointer: `/routes/${index}`,
+      message: isAllowable ? `${message}; mesh.allow_route_advertise of the policy would allow it` : message,
+    }))
+  const inOverlay = routes.flatMap((route, index) => {
+    const message = overlay === undefined ? undefined : overlayProblem(route, overlay, held)
+    return message === undefined ? [] : [{ pointer: `/routes/${index}`, message }]
+  })
+  return [...plain, ...inOverlay]
+}
+
+/** The first single address of routes: the peer itself. */
+function addressIn(routes: readonly string[]): string | null {
+  const host = routes.find((text) => {
+    const cidr = parseCidr(text)
+    return cidr !== undefined && isHost(cidr)
+  })
+  const address = host?.split('/')[0] ?? ''
+  return hostCidr(address) === undefined ? null : address
+}
 
 /** The parameter of the routes of one peer. */
 export interface PeerParams {
@@ -98,7 +189,7 @@ export function peerRoutes(parts: PeersParts): readonly Route[] {
       handle: async ({ params }) => {
         const heard = parts.suggestions.get(params.id)
         if (heard !== undefined) return ok(suggestionRecord(heard))
-        const row = await peerById(context.db, params.id)
+        const row = await PEERS.find(context.db, { id: params.id })
         if (row === undefined) throw peerNotFound(params.id)
         return ok(peerRecord(row, board, context.config.enabled))
       },
@@ -148,7 +239,7 @@ function removeRoute({ context }: PeersParts): Route {
     handle: async (request) => {
       const { id } = request.params
       return await request.mutate(id, async (tx) => {
-        const row = await peerById(tx, id)
+        const row = await PEERS.find(tx, { id })
         if (row === undefined) throw peerNotFound(id)
         if (row.removed_by !== 'operator') {
           const nowMs = context.clock.nowMs()
@@ -224,19 +315,11 @@ async function unaccepted({ context, suggestions }: PeersParts): Promise<readonl
 
 async function pageOf(parts: PeersParts, isRemoved: boolean, page: Page): Promise<object> {
   const { context, board } = parts
-  const [name, id] = page.after ?? []
-  const after = page.after === undefined ? undefined : { name: String(name), id: String(id) }
+  const [name = '', id = ''] = (page.after ?? []).map(String)
   // They are few, in bounds of their own, and belong in front of the first page.
   const heard = isRemoved || page.after !== undefined ? [] : await unaccepted(parts)
-  const rows = await peersAfter(context.db, { isRemoved, after, limit: page.limit + 1 })
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  const isMore = rows.length > page.limit && last !== undefined
-  return {
-    peers: [
-      ...heard.map(suggestionRecord),
-      ...shown.map((row) => peerRecord(row, board, context.config.enabled)),
-    ],
-    next_cursor: isMore ? page.cursor([last.name, last.id]) : null,
-  }
+  const rows = await peersAfter(context.db, { isRemoved, name, id, limit: page.limit + 1 })
+  const record = (row: PeerRow): object => peerRecord(row, board, context.config.enabled)
+  const shown = await pageFrom(page, 'peers', rows, record, (row) => [row.name, row.id])
+  return { ...shown, peers: [...heard.map(suggestionRecord), ...(shown.peers as readonly object[])] }
 }

@@ -1,8 +1,63 @@
-import type { Membership } from '@steeple/contracts'
+import { type BoxCalls, type Membership, nodeNotFound } from '@steeple/contracts'
+import type { MemberRecord } from '../enroll/member-record.ts'
+import { apiPlace } from '../enroll/own-names.ts'
 import type { EnrollParts } from '../enroll/parts.ts'
 import { codeIn, type MeshAnswer, type MeshCall, type MeshClient } from './mesh-client.ts'
 
+const HTTPS_PORT = 443
 const TIMEOUT_MS = 10_000
+
+/** Where it says that it answers, and the same port through the overlay: of one that says nothing, the port of this node. */
+function addressesOf(
+  { context, identity }: EnrollParts,
+  { address, overlay_address, is_root }: MemberRecord,
+): ReadonlySet<string> {
+  const port = /:(\d+)$/.exec(address ?? '')?.[1] ?? apiPlace(context).port ?? HTTPS_PORT
+  const membership = is_root ? identity.membership() : undefined
+  return new Set([
+    ...(membership === undefined ? [] : [membership.rootUrl]),
+    ...(address === null ? [] : [`https://${address}`]),
+    `https://${overlay_address}:${port}`,
+  ])
+}
+
+/** Asks a member at each address that is known of it, until one answers. Throws `southbound_unavailable`. */
+export async function askMember(
+  parts: EnrollParts,
+  client: MeshClient,
+  record: MemberRecord,
+  question: Omit<MeshCall, 'url' | 'caPem' | 'nodeId'>,
+): Promise<MeshAnswer> {
+  const caPem = parts.identity.membership()?.caPem ?? parts.authority.caPem
+  let last: unknown
+  for (const url of addressesOf(parts, record)) {
+    try {
+      return await client.call({ ...question, url, caPem, nodeId: record.node_id })
+    } catch (error) {
+      question.signal.throwIfAborted()
+      last = error
+    }
+  }
+  throw last
+}
+
+/** Speaks to other members. `records`: all of them, those left out that are known to be out. */
+export function memberCalls(
+  parts: EnrollParts,
+  client: MeshClient,
+  records: () => readonly MemberRecord[] | undefined,
+): BoxCalls {
+  const others = (): readonly MemberRecord[] | undefined =>
+    records()?.filter(({ node_id }) => node_id !== parts.node.nodeId)
+  return {
+    others: async () => others()?.map(({ node_id: nodeId, name }) => ({ nodeId, name })),
+    call: async (nodeId, question, signal) => {
+      const record = others()?.find(({ node_id }) => node_id === nodeId)
+      if (record === undefined) throw nodeNotFound(nodeId)
+      return await askMember(parts, client, record, { ...question, timeoutMs: TIMEOUT_MS, signal })
+    },
+  }
+}
 
 /** A question that is for the root, wherever that is. */
 interface RootCall

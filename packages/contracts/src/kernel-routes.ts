@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import type { Cidr } from '../peers/cidr.ts'
 
 /** A route of the kernel's main table, as `/proc/net/route` and `/proc/net/ipv6_route` list them. */
 export interface KernelRoute {
-  readonly network: Cidr
+  /** `bits`: the address as a number. */
+  readonly network: { readonly version: 4 | 6; readonly bits: bigint; readonly prefix: number }
   readonly device: string
 }
 
@@ -15,11 +15,16 @@ const OCTETS = /../g
 /** What the kernel routes where. Nothing is started for it, so it may be asked every few seconds. */
 export async function kernelRoutes(root = '/proc/net'): Promise<readonly KernelRoute[]> {
   const [v4, v6] = await Promise.all([textOf(`${root}/route`), textOf(`${root}/ipv6_route`)])
+  return routesIn(v4, v6)
+}
+
+/** What the texts of both files say. */
+export function routesIn(v4: string, v6: string): readonly KernelRoute[] {
   return [...routesFrom4(v4), ...routesFrom6(v6)]
 }
 
 /** Reads the lines of `/proc/net/route`; what is no route is passed over. proc_pid_net(5). */
-export function routesFrom4(text: string): readonly KernelRoute[] {
+function routesFrom4(text: string): readonly KernelRoute[] {
   return text
     .split('\n')
     .slice(1)
@@ -32,7 +37,7 @@ export function routesFrom4(text: string): readonly KernelRoute[] {
 }
 
 /** Reads the lines of `/proc/net/ipv6_route`. Routes of the loopback interface and of link-local networks are none. */
-export function routesFrom6(text: string): readonly KernelRoute[] {
+function routesFrom6(text: string): readonly KernelRoute[] {
   return text.split('\n').flatMap((line) => {
     const [destination = '', length = '', , , , , , , flags = '', device = ''] = line.trim().split(/\s+/)
     if (!/^[0-9a-f]{32}$/.test(destination) || !isUp(flags) || device === 'lo') return []

@@ -4,11 +4,20 @@ import {
   hssDriverRef,
   type Imsi,
   isServiceError,
+  NODE_ID_SCHEMA,
   notFound,
   type Outcome,
+  ok,
+  pageFrom,
+  pageSchema,
   type Reconciler,
+  type Route,
+  recordSchema,
+  route,
   type Subscriber,
   type SubscriberObserved,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
 } from '@steeple/contracts'
 import { safeText } from '@steeple/telecom'
 import { type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
@@ -99,12 +108,12 @@ async function openedVisitors(
 }
 
 /** What HSS and core are to come to. */
-export function stateOf({ wanted, is_over }: Pick<VisitorRow, 'wanted' | 'is_over'>): VisitorState {
+function stateOf({ wanted, is_over }: Pick<VisitorRow, 'wanted' | 'is_over'>): VisitorState {
   return wanted === 'open' && is_over === 1 ? 'blocked' : wanted
 }
 
 /** What `done` says once they have come to it. */
-export function doneText(row: VisitorRow): string {
+function doneText(row: VisitorRow): string {
   return `${row.revision} ${stateOf(row)}`
 }
 
@@ -255,5 +264,47 @@ async function forget({ context }: RoamingParts, row: VisitorRow, sqn: bigint | 
       await ENDED.put(tx, { hash, home_id, visit, since_ms, base_up_bytes, base_down_bytes, ended_at_ms })
       await VISITORS.remove(tx, { hash })
     } else await VISITORS.put(tx, { ...now, seq: seq + 1, inserted_at_ms: null, done: null })
+  })
+}
+
+/** `GET /v1/roaming/visitors` */
+export function visitorsRoute({ context }: RoamingParts): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/roaming/visitors',
+    role: 'viewer',
+    summary: 'List the SIMs of other boxes that this one serves',
+    description: 'Each with its home and the end of its lease.',
+    schema: {
+      response: pageSchema(
+        'visitors',
+        recordSchema({
+          imsi_sha256_12: { type: 'string' },
+          home: recordSchema({ node_id: NODE_ID_SCHEMA, name: { type: 'string' } }),
+          state: {
+            type: 'string',
+            description: 'open, blocked or ended, as it is to be here; more may come.',
+          },
+          is_done: { type: 'boolean', description: 'Whether HSS and core have come to that.' },
+          since: TIMESTAMP_SCHEMA,
+          until: { ...TIMESTAMP_SCHEMA, description: 'When it ends, unless its home renews it.' },
+        }),
+      ),
+    },
+    paged: true,
+    handle: async (request) => {
+      const page = request.page()
+      const after = String(page.after?.[0] ?? '')
+      const rows = await visitorsAfter(context.db, { after, limit: page.limit + 1 })
+      const record = (row: VisitorRow): object => ({
+        imsi_sha256_12: row.hash,
+        home: { node_id: row.home_id, name: row.home_name },
+        state: stateOf(row),
+        is_done: row.done === doneText(row),
+        since: timestampFromMs(row.since_ms),
+        until: timestampFromMs(row.until_ms),
+      })
+      return ok(await pageFrom(page, 'visitors', rows, record, ({ hash }) => [hash]))
+    },
   })
 }

@@ -1,23 +1,36 @@
-import { createHash, X509Certificate } from 'node:crypto'
+import { hash, X509Certificate } from 'node:crypto'
 import {
   clockJudgeRef,
   isServiceError,
+  jsonIn,
   type Membership,
+  messageOf,
+  NODE_ID_SCHEMA,
   nodeStateConflict,
+  objectSchema,
+  type Request,
+  type Route,
+  recordSchema,
+  route,
   southboundUnavailable,
+  TIMESTAMP_SCHEMA,
+  timestampFromMs,
 } from '@steeple/contracts'
 import { requestOnce } from '@steeple/http-client'
-import type { EnrollParts } from '../enroll/parts.ts'
+import { enrolledFrom, refusal } from '../agent/answers.ts'
+import { codeIn, fieldOf, isIllTimed, type MeshClient } from '../agent/mesh-client.ts'
 import { strangeAddress } from '../peers/reserved-networks.ts'
-import { enrolledFrom, refusal } from './answers.ts'
-import { codeIn, fieldOf, isIllTimed, type MeshClient } from './mesh-client.ts'
+import { HOST_PORT_PATTERN, NODE_NAME_PATTERN } from '../shapes.ts'
+import { ownAddress } from './own-names.ts'
+import { type EnrollParts, requireTakingPart } from './parts.ts'
+import { wordsOf } from './words.ts'
 
 const TIMEOUT_MS = 20_000
 const CA_BYTES = 16_384
 const TOKEN = /^svcb_([0-9a-f]{32})_[A-Za-z0-9_-]{43}$/
 
 /** What an invitation says. */
-export interface Invitation {
+interface Invitation {
   readonly token: string
   /** `https://host:port`, with the id of the root behind `#` where it is known. */
   readonly url: string
@@ -131,10 +144,9 @@ async function pinnedCa(
     clockMs = Date.parse(answer.headers.date ?? '')
   } catch (cause) {
     if (isServiceError(cause)) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw southboundUnavailable(`${url} does not answer: ${why}`, { cause })
+    throw southboundUnavailable(`${url} does not answer: ${messageOf(cause)}`, { cause })
   }
-  const pem = fieldOf(parsedOrNone(text), 'ca_pem')
+  const pem = fieldOf(jsonIn(text), 'ca_pem')
   let ca: X509Certificate | undefined
   try {
     ca = typeof pem === 'string' ? new X509Certificate(pem) : undefined
@@ -143,18 +155,103 @@ async function pinnedCa(
   }
   if (ca === undefined)
     throw nodeStateConflict(`${url} is not the root of a mesh: it shows no CA; check the address`)
-  const sha256 = createHash('sha256').update(ca.raw).digest('hex')
-  if (!sha256.startsWith(pinned))
+  if (!hash('sha256', ca.raw).startsWith(pinned))
     throw nodeStateConflict(
       `${url} is not the box that made this invitation: its CA is another one. Nothing was sent to it`,
     )
   return { caPem: ca.toString(), clockMs }
 }
 
-function parsedOrNone(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+interface JoinBody {
+  readonly token: string
+  readonly url: string
+  readonly name?: string
+  readonly address?: string
+  readonly leave?: boolean
+}
+
+/** `POST /v1/mesh/join`: this node becomes a member of the mesh that an invitation is for. */
+export function joinRoute(parts: EnrollParts, client: MeshClient): Route {
+  return route<unknown, unknown, JoinBody>({
+    method: 'POST',
+    path: '/v1/mesh/join',
+    role: 'admin',
+    summary: 'Join a mesh by an invitation',
+    description:
+      'This node checks the CA of the server against the token before it sends anything. The root certifies its key, ' +
+      'and it is a member from then on: it serves TLS by the certificate of that mesh. Repeat the request after a lost ' +
+      'answer; it continues.',
+    example: { token: 'svcb_…', url: 'https://192.0.2.1:8443' },
+    schema: {
+      body: objectSchema(
+        {
+          token: { type: 'string', minLength: 1, maxLength: 256 },
+          url: { type: 'string', minLength: 1, maxLength: 512 },
+          name: { type: 'string', pattern: NODE_NAME_PATTERN },
+          address: {
+            type: 'string',
+            pattern: HOST_PORT_PATTERN,
+            description: 'Where the API of this node answers, for the other members.',
+          },
+          leave: {
+            type: 'boolean',
+            default: false,
+            description:
+              'Leave the present mesh after the new root has let this node in. The old root, which is lost, is not ' +
+              'informed.',
+          },
+        },
+        ['token', 'url'],
+      ),
+      response: recordSchema({
+        mesh: recordSchema({ name: { type: 'string' }, root_node_id: NODE_ID_SCHEMA }),
+        root_url: { type: 'string' },
+        overlay_address: { type: 'string' },
+        ca_sha256: { type: 'string' },
+        ca_words: { type: 'string' },
+        joined_at: TIMESTAMP_SCHEMA,
+      }),
+    },
+    audit: 'mesh.join',
+    errors: ['node_state_conflict', 'southbound_unavailable'],
+    handle: (request) => join(parts, request, client),
+  })
+}
+
+async function join(parts: EnrollParts, request: Request<unknown, unknown, JoinBody>, client: MeshClient) {
+  const { identity, node, membershipState } = parts
+  refuseToJoin(parts, request.body.leave === true)
+  const { token, url, name = node.name, address = ownAddress(parts.context) } = request.body
+  const membership = await askToJoin(parts, client, { token, url, name, address }, request.signal)
+  // The file first, and then the trail: killed between them the node is a member, and has an answer to ask for no more.
+  await membershipState.clear()
+  await identity.adopt(membership)
+  return await request.mutate(node.nodeId, async (tx) => {
+    tx.audit({ detail: { mesh: membership.meshName, root: membership.rootUrl } })
+    tx.event({ type: 'mesh.join', subject: node.nodeId, data: { mesh: membership.meshName } })
+    return { body: answer(parts, membership) }
+  })
+}
+
+function answer({ membershipState }: EnrollParts, membership: Membership): object {
+  const sha256 = membershipState.caSha256() ?? ''
+  return {
+    mesh: { name: membership.meshName, root_node_id: membership.rootNodeId },
+    root_url: membership.rootUrl,
+    overlay_address: membership.overlayAddress,
+    ca_sha256: sha256,
+    ca_words: wordsOf(sha256),
+    joined_at: timestampFromMs(membership.joinedAtMs),
   }
+}
+
+function refuseToJoin({ context, identity, memberList }: EnrollParts, isLeaving: boolean): void {
+  requireTakingPart(context)
+  const membership = identity.membership()
+  if (membership !== undefined && !isLeaving)
+    throw nodeStateConflict(
+      `this node is a member of the mesh ${membership.meshName}; leave that first (svc node leave), or with the join where its root is lost (--leave)`,
+    )
+  if (memberList.members().length > 1)
+    throw nodeStateConflict('this node is the root of a mesh with members; remove them first')
 }

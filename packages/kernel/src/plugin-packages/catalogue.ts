@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { type Log, pluginNotFound, pluginStateConflict } from '@steeple/contracts'
@@ -16,6 +15,7 @@ import {
   contentHash,
   createContentRecord,
   hashesOf,
+  isMissing,
   type Judged,
   judged,
   recordOf,
@@ -230,8 +230,12 @@ async function readAllInstalled({
   adopt,
   policy = () => NOBODY,
 }: PluginSources): Promise<readonly Promise<FoundPlugin | RejectedPlugin>[]> {
-  if (pluginsDir === undefined || !existsSync(pluginsDir)) return []
-  const names = (await readdir(pluginsDir)).filter((name) => installedName(name) !== undefined).sort()
+  if (pluginsDir === undefined) return []
+  const entries = await readdir(pluginsDir).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  const names = entries.filter((name) => installedName(name) !== undefined).sort()
   if (names.length === 0) return []
   const untrusted = await untrustedPlace(pluginsDir)
   const recorded = createContentRecord(pluginsDir).read()

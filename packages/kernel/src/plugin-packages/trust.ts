@@ -231,6 +231,6 @@ export async function unsafeReason(dir: string, files: readonly string[]): Promi
   return undefined
 }
 
-function isMissing(error: unknown): boolean {
+export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

@@ -8,23 +8,24 @@ interface LineRing {
   lines(): readonly (readonly [order: number, line: string])[]
 }
 
-/** A line that is longer than this is kept without its end. */
+/** A line of more octets than this is kept without its end. */
 const LONGEST_LINE = 16_384
 
-/** A ring that holds at most so many octets. */
+/** A ring that holds at most so many octets: copies, as a part of a text keeps the whole of it in memory. */
 export function createLineRing(mostOctets: number): LineRing {
-  const held: (readonly [order: number, line: string])[] = []
+  const held: (readonly [order: number, line: Buffer])[] = []
   let octets = 0
   return {
     add: (order, line) => {
-      const kept = line.length > LONGEST_LINE ? line.slice(0, LONGEST_LINE) : line
-      const size = Buffer.byteLength(kept)
-      if (size > mostOctets) return
+      const copy = Buffer.allocUnsafeSlow(Math.min(Buffer.byteLength(line), LONGEST_LINE))
+      // Characters are written as a whole: up to three octets may be left over.
+      const kept = copy.subarray(0, copy.write(line))
+      if (kept.length > mostOctets) return
       held.push([order, kept])
-      octets += size
-      while (octets > mostOctets) octets -= Buffer.byteLength(held.shift()?.[1] ?? '')
+      octets += kept.length
+      while (octets > mostOctets) octets -= held.shift()?.[1].length ?? 0
     },
-    lines: () => [...held],
+    lines: () => held.map(([order, line]) => [order, line.toString()]),
   }
 }
 

@@ -194,15 +194,23 @@ export function createMetricsBoard(log: Log): MetricsBoard {
   const kernel: KernelMetrics = {
     ...metricsOf('kernel', kernelRegistry, undefined, log),
     observed: (name, help, labels, collect, kind = 'gauge') => {
-      const spec = {
-        ...{ name, help, labelNames: [...labels], registers: [kernelRegistry] },
-        collect(this: Gauge | Counter) {
-          this.reset()
-          collect((value, of = {}) => this.inc(of, value))
-        },
-      }
-      if (kind === 'gauge') new Gauge(spec)
-      else new Counter(spec)
+      const spec = { name, help, labelNames: [...labels], registers: [kernelRegistry] }
+      if (kind === 'gauge')
+        new Gauge({
+          ...spec,
+          collect() {
+            this.reset()
+            collect((value, of = {}) => this.set(of, value))
+          },
+        })
+      else
+        new Counter({
+          ...spec,
+          collect() {
+            this.reset()
+            collect((value, of = {}) => this.inc(of, value))
+          },
+        })
     },
   }
   return {

@@ -46,6 +46,21 @@ install('finds what was installed, until a byte of it is another', async () => {
   assert.equal(after.found, [])
 })
 
+install(
+  'takes a folder of plugins that is not there for none, and one that cannot be read for an error',
+  async () => {
+    await using root = await tempDir()
+    assert.equal(await scanSources({ packages: [], pluginsDir: join(root.path, 'plugins') }), {
+      found: [],
+      rejected: [],
+    })
+    const file = join(root.path, 'file')
+    await writeFile(file, '')
+    const error = await scanSources({ packages: [], pluginsDir: join(file, 'plugins') }).catch(String)
+    assert.match(String(error), /ENOTDIR/)
+  },
+)
+
 install('refuses a version that no folder can be named by', async () => {
   await using root = await tempDir()
   const source = await packageAt(root.path)

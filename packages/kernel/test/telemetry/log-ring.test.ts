@@ -41,18 +41,42 @@ rings('gives lines of any length and alphabet back as they were, but for the end
   assert.is(large.lines()[0]?.[1].length, 16_384)
 })
 
-rings('keeps nothing of the text that no longer fits', () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  const ring = createLineRing(65_536)
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+/** Octets of texts and buffers that somebody holds. */
+const inUse = (): number => {
+  // The second one ends what the first has left to the background.
   collect()
-  const before = process.memoryUsage().heapUsed
+  collect()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
+rings('keeps nothing of the text that no longer fits', () => {
+  const ring = createLineRing(65_536)
+  const before = inUse()
   // Fewer lines than places are moved for.
   for (let n = 0; n < 1_000; n++) ring.add(n, Buffer.alloc(16_000, n % 128).toString('latin1'))
-  collect()
-  const grown = process.memoryUsage().heapUsed - before
+  const grown = inUse() - before
   assert.ok(grown < 4_000_000, `${grown} octets for 64 KiB of lines`)
   assert.is(ring.lines().length, 4)
+})
+
+rings('holds no line of some MiB beyond what is kept of it, and counts that in octets', () => {
+  const kept = 16_384
+  const ring = createLineRing(8 * kept)
+  const before = inUse()
+  for (let n = 0; n < 16; n++) ring.add(n, String.fromCharCode(65 + n).repeat(4_194_304))
+  const grown = inUse() - before
+  // The last of them may be on the stack still.
+  assert.ok(grown < 2 * 4_194_304, `${grown} octets for 128 KiB of lines`)
+  assert.equal(
+    ring.lines().map(([order, line]) => [order, line.length]),
+    [8, 9, 10, 11, 12, 13, 14, 15].map((order) => [order, kept]),
+  )
+  // Three octets each: the character that would pass the end goes as a whole.
+  ring.add(16, '漢'.repeat(1_000_000))
+  assert.is(ring.lines().at(-1)?.[1], '漢'.repeat(5_461))
 })
 
 rings('lets many requests push out no warning', () => {

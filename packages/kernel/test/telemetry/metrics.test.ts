@@ -196,6 +196,7 @@ metrics('gives a text that names each metric once, with help and type', async ()
   const stop = observeProcess(made.kernel)
   made.kernel.observed('svc_kernel_things', 'Things', ['kind'], (set) => {
     set(1, { kind: 'a' })
+    set(1, { kind: 'b' })
     set(2, { kind: 'b' })
   })
   const text = await made.text()

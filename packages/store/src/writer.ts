@@ -383,6 +383,8 @@ async function runAll(session: WriterSession, entries: readonly Entry[], ended: 
 
 async function runJob({ job, limitMs = JOB_LIMIT_MS }: Entry, tx: JobTx): Promise<Ended['result']> {
   const late = Promise.withResolvers<never>()
+  // Nobody waits for it while a job that threw at once is undone.
+  late.promise.catch(() => undefined)
   const timer = setTimeout(() => {
     late.reject(storeUnavailable(`a transaction was not over after ${limitMs} ms and was undone; try again`))
   }, limitMs)

@@ -32,4 +32,27 @@ limit('undoes a job that waits for something else and lets the next one write', 
   await backend.close()
 })
 
+limit('fails a job that throws before it waits, and takes longer than the limit to undo it', async () => {
+  const nothing = async (): Promise<undefined> => undefined
+  const session = {
+    ...{ failsAsWhole: false, isOpen: () => true, get: nothing, all: async () => [], run: async () => 1 },
+    ...{ begin: nothing, commit: nothing, rollback: nothing, mark: nothing, release: nothing },
+    undoTo: () => pause(60),
+  }
+  const unhandled: unknown[] = []
+  const note = (error: unknown): void => void unhandled.push(error)
+  process.on('unhandledRejection', note)
+  const writer = createWriter(session, log)
+  const error = await failure(() =>
+    writer.transact((tx) => {
+      tx.run('insert into toy_item (id) values (1)').catch(quiet)
+      throw new TypeError('of the job')
+    }, 20),
+  )
+  assert.is(error?.message, 'of the job')
+  await writer.close()
+  process.off('unhandledRejection', note)
+  assert.equal(unhandled, [])
+})
+
 limit.run()

@@ -2,7 +2,13 @@ import { promises as dns, getServers } from 'node:dns'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ComponentHealth, type Context, kernelRoutes, timestampFromMs } from '@steeple/contracts'
+import {
+  type ComponentHealth,
+  type Context,
+  type KernelRoute,
+  kernelRoutes,
+  timestampFromMs,
+} from '@steeple/contracts'
 
 /** How often the internet is looked for, ms. Three lost questions in a row fit between two looks at the health. */
 export const INTERNET_MS = 4_000
@@ -47,7 +53,7 @@ export function ownInternet(context: Context): InternetWatch {
     targets: () => context.settings.internet.probe,
     nowMs: () => context.clock.nowMs(),
     changed: () => context.healthChanged(),
-    hasRoute: hasDefaultRoute,
+    hasRoute: async () => hasDefaultRoute(await kernelRoutes()),
     ask: askInternet,
     pause: async (signal) => void (await delay(BETWEEN_MS, undefined, { signal, ref: false })),
   })
@@ -167,7 +173,7 @@ async function resolvers(): Promise<readonly string[]> {
   return behind.length === 0 ? known : behind
 }
 
-/** Whether this machine has a default route, by IPv4 or IPv6. */
-async function hasDefaultRoute(): Promise<boolean> {
-  return (await kernelRoutes()).some(({ network, device }) => network.prefix === 0 && device !== 'lo')
+/** Whether one of the routes leads everywhere, by IPv4 or IPv6. */
+export function hasDefaultRoute(routes: readonly KernelRoute[]): boolean {
+  return routes.some(({ network, device }) => network.prefix === 0 && device !== 'lo')
 }

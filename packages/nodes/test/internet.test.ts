@@ -1,9 +1,10 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { routesIn } from '@steeple/contracts'
 import { assert, listen, suite } from '@steeple/testkit'
 import fc from 'fast-check'
-import { askInternet, askRoot, internetWatch } from '../src/internet.ts'
+import { askInternet, askRoot, hasDefaultRoute, internetWatch } from '../src/internet.ts'
 
 /** Whether there is internet behind the default route: by proof, and without haste. */
 const internet = suite('nodes/internet')
@@ -166,5 +167,24 @@ function header(question: Buffer, code: number): Buffer {
 }
 /** The root's SOA (RFC 1035 §3.3.13) with empty names. */
 const SOA = Buffer.from(`00000600010000003c0016${'0000'}${'00000001'.repeat(5)}`, 'hex')
+
+internet('takes a route to everything for a way out, unless it is of the loopback or refuses', () => {
+  const head = 'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n'
+  const via = 'eth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n'
+  const local = 'eth0\t0002A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n'
+  const refusing = '*\t00000000\t00000000\t0201\t0\t0\t0\t00000000\t0\t0\t0\n'
+  const none = '0'.repeat(32)
+  const via6 = `${none} 00 ${none} 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003 wlan0\n`
+  const lo6 = `${none} 00 ${none} 00 ${none} ffffffff 00000001 00000000 00200200 lo\n`
+  const refusing6 = `${none} 00 ${none} 00 ${none} 00000400 00000001 00000000 00200201 eth0\n`
+  for (const [v4, v6, isThere] of [
+    [head + local + via, '', true],
+    [head + local, lo6, false],
+    [head, lo6 + via6, true],
+    ['', '', false],
+    [head + refusing, refusing6, false],
+  ] as const)
+    assert.is(hasDefaultRoute(routesIn(v4, v6)), isThere, v4 + v6)
+})
 
 internet.run()

@@ -18,7 +18,7 @@ import {
   MOST_PASSWORD_CHARS,
   USER_NAME_PATTERN,
 } from './people/user-record.ts'
-import { findUserByName } from './people/user-store.ts'
+import { findUserByName, USERS } from './people/user-store.ts'
 import { createdByText, TOKEN_ROLES } from './token-owner.ts'
 
 /** Where people are kept: the store of a node, without a running service. */
@@ -61,6 +61,7 @@ export async function resetPerson(place: PeoplePlace, name: string): Promise<Rep
   if (known === undefined) throw userNotFound(name)
   const store = await redrawUser(partsOf(place), known)
   return place.mutate('user.reset', known.id, async (tx) => {
+    if ((await USERS.find(tx, { id: known.id })) === undefined) throw userNotFound(name)
     const body = await store(tx)
     tx.audit({ detail: { name: known.name } })
     return { body }

@@ -8,7 +8,7 @@ const { h } = await import('preact')
 const { useState } = await import('preact/hooks')
 const { Button } = await import('../src/ui/button.tsx')
 const { SignIn } = await import('../src/pages/signin/sign-in.tsx')
-const { Field } = await import('../src/ui/field.tsx')
+const { Field, useTyped } = await import('../src/ui/field.tsx')
 const { misfitText } = await import('../src/ui/complaint.ts')
 const { Form, isSomethingTyped } = await import('../src/ui/form.tsx')
 
@@ -65,6 +65,24 @@ forms('says nothing any more of what a button has replaced', async () => {
   assert.is(page.complaint('Passphrase'), 'At least 12 characters.')
   await page.press('Generate')
   assert.is(page.complaint('Passphrase'), '')
+})
+
+forms('keeps what is typed into two fields before the page is drawn again', async () => {
+  const Filled = () => {
+    const { typed, of } = useTyped({ first: '', second: '' })
+    return h('p', {}, [
+      ...(['first', 'second'] as const).map((name) => h(Field, { key: name, label: name, ...of(name) })),
+      `${typed.first} and ${typed.second}`,
+    ])
+  }
+  const page = await show(() => h(Filled, {}))
+  for (const name of ['first', 'second']) {
+    const line = page.field(name)
+    line.value = `the ${name}`
+    line.dispatchEvent(new (Reflect.get(window, 'Event') as typeof Event)('input', { bubbles: true }))
+  }
+  await page.settled()
+  assert.match(page.text(), 'the first and the second')
 })
 
 forms('says of several values which characters of one are refused, and cuts none off', async () => {

@@ -172,7 +172,7 @@ export function cellProfile({ cell: { technology }, profile }: CellTyped): {
   }
 }
 
-function stationKey(technology: string): string {
+export function stationKey(technology: string): string {
   return technology === 'nr' ? 'ran.gnb_id' : 'ran.enb_id'
 }
 

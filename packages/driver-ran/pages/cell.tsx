@@ -30,6 +30,7 @@ import {
   kindInForce,
   SWITCH_FIELDS,
   type SwitchField,
+  stationKey,
   typedCell,
   typedFields,
 } from './cell-form.ts'
@@ -135,11 +136,11 @@ function CellDialog({ inForce, etag, profiles, onClose }: DialogProps) {
 
 interface FieldsProps {
   readonly typed: CellTyped
-  readonly onChange: (typed: CellTyped) => void
+  readonly onChange: (change: (typed: CellTyped) => CellTyped) => void
 }
 
 function CellFields({ typed, onChange }: FieldsProps) {
-  const { of } = fieldsOf(typed.cell, (cell) => onChange({ ...typed, cell }))
+  const { of } = fieldsOf(typed.cell, (change) => onChange((now) => ({ ...now, cell: change(now.cell) })))
   return (
     <div class="pair">
       <Select
@@ -147,7 +148,14 @@ function CellFields({ typed, onChange }: FieldsProps) {
         text="radio.cell.technology"
         options={choices('radio.technology', ['lte', 'nr'])}
       />
-      <Field {...of('id')} text="radio.cell.id" inputMode="numeric" pattern="[0-9]+" isRequired />
+      <Field
+        {...of('id')}
+        name={`settings/${stationKey(typed.cell.technology)}`}
+        text="radio.cell.id"
+        inputMode="numeric"
+        pattern="[0-9]+"
+        isRequired
+      />
       <Field {...of('address')} text="radio.cell.address" />
     </div>
   )
@@ -155,7 +163,9 @@ function CellFields({ typed, onChange }: FieldsProps) {
 
 function SwitchFields({ typed, inForce, onChange }: FieldsProps & { readonly inForce: InForce }) {
   const { kind } = typed
-  const { of } = fieldsOf(typed.fields, (fields) => onChange({ ...typed, fields }))
+  const { of } = fieldsOf(typed.fields, (change) =>
+    onChange((now) => ({ ...now, fields: change(now.fields) })),
+  )
   return (
     <fieldset>
       <legend>{t('radio.cell.kind')}</legend>
@@ -164,7 +174,8 @@ function SwitchFields({ typed, inForce, onChange }: FieldsProps & { readonly inF
         value={kind}
         onChange={(value) => {
           const next = KINDS.find((one) => one === value)
-          if (next !== undefined) onChange({ ...typed, kind: next, fields: typedFields(next, inForce) })
+          if (next !== undefined)
+            onChange((now) => ({ ...now, kind: next, fields: typedFields(next, inForce) }))
         }}
         options={choices('radio.cell.kind', KINDS)}
       />
@@ -202,7 +213,7 @@ function SwitchLine({
 }
 
 function FallbackFields({ typed, onChange }: FieldsProps) {
-  const { of } = fieldsOf(typed.cell, (cell) => onChange({ ...typed, cell }))
+  const { of } = fieldsOf(typed.cell, (change) => onChange((now) => ({ ...now, cell: change(now.cell) })))
   return (
     <fieldset>
       <legend>{t('radio.cell.fallback')}</legend>
@@ -210,14 +221,16 @@ function FallbackFields({ typed, onChange }: FieldsProps) {
       <Checkbox
         text="radio.cell.staysOn"
         isChecked={typed.staysOn}
-        onChange={(staysOn) => onChange({ ...typed, staysOn })}
+        onChange={(staysOn) => onChange((now) => ({ ...now, staysOn }))}
       />
     </fieldset>
   )
 }
 
 function ProfileFields({ typed, isFixed, onChange }: FieldsProps & { readonly isFixed: boolean }) {
-  const { of } = fieldsOf(typed.profile, (profile) => onChange({ ...typed, profile }))
+  const { of } = fieldsOf(typed.profile, (change) =>
+    onChange((now) => ({ ...now, profile: change(now.profile) })),
+  )
   const line = (key: keyof CellTyped['profile'], isRequired = true) => (
     <Field
       {...of(key)}

@@ -211,19 +211,17 @@ export function Checkboxes({
 /** What is typed into the fields of a form: `of` gives a field its name, its value, and takes what is typed next. */
 export function useTyped<Typed extends object>(start: Typed): TypedFields<Typed> {
   const [typed, setTyped] = useState(start)
-  return fieldsOf(typed, setTyped)
+  return { typed, setTyped, ...fieldsOf(typed, setTyped) }
 }
 
-/** The same of what is kept elsewhere. */
+/** The same of what is kept elsewhere: `turn` has that changed as it is by then, since two fields may tell of a change at once. */
 export function fieldsOf<Typed extends object>(
   typed: Typed,
-  setTyped: (typed: Typed) => void,
-): TypedFields<Typed> {
+  turn: (change: (typed: Typed) => Typed) => void,
+): Pick<TypedFields<Typed>, 'of'> {
   return {
-    typed,
-    setTyped,
     of: (name) => {
-      const set = (value: string): void => setTyped({ ...typed, [name]: value })
+      const set = (value: string): void => turn((now) => ({ ...now, [name]: value }))
       return { name, value: String(typed[name] ?? ''), onInput: set, onChange: set }
     },
   }

@@ -125,10 +125,11 @@ async function nft(args: readonly string[], input: string, signal: AbortSignal):
 }
 
 function explained(error: unknown): string {
-  const { code, stderr = '' } = error as { code?: unknown; stderr?: string } // of execFile
+  const { code, signal, stderr = '' } = error as { code?: unknown; signal?: string | null; stderr?: string } // of execFile
   if (code === 'ENOENT') return 'it is not installed (Debian: nftables)'
   if (/Operation not permitted/.test(stderr))
     return 'not permitted; give the service CAP_NET_ADMIN (AmbientCapabilities=CAP_NET_ADMIN in the unit)'
-  const problem = typeof code === 'number' ? `it ended with ${code}` : messageOf(error)
+  const ended = typeof signal === 'string' ? `it was ended by ${signal}` : messageOf(error)
+  const problem = typeof code === 'number' ? `it ended with ${code}` : ended
   return stderr.split('\n')[0]?.slice(0, MOST_WORDS) || problem
 }

@@ -53,7 +53,10 @@ export function metricsEvents(text: string): readonly RadioEvent[] {
   }
   const cells = at(message, 'cells')
   if (Array.isArray(cells)) {
-    const phones = cells.flatMap((cell) => at(cell, 'ue_list') ?? [])
+    const phones = cells
+      .map((cell) => at(cell, 'ue_list'))
+      .filter(Array.isArray)
+      .flat()
     events.push({ kind: 'ue_count', count: phones.length })
   }
   return events

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type Answers, h, inBrowser, show } from '@steeple/console/testing'
+import { type Answers, h, inBrowser, Refusal, show } from '@steeple/console/testing'
 import { assert, suite } from '@steeple/testkit'
 
 const { Panel } = await import('../../pages/cell.tsx')
@@ -107,6 +107,34 @@ cell('sets up a cell with its switch, its fallback and its profile', async () =>
     ['PUT /v1/settings', { settings }],
   ])
 })
+
+cell(
+  'says at the ID of the profile what is refused of it, and at the one of the cell what is of that',
+  async () => {
+    const refusal = (pointer: string) =>
+      new Refusal(400, 'validation_failed', 'no', [
+        { pointer, message: 'too long', rule: 'maxLength', limit: 1 },
+      ])
+    const complaints = async (pointer: string, at: string) => {
+      const page = await show(() => h(Panel, {}), answers({ [at]: refusal(pointer) }))
+      await page.press('Set up a cell')
+      await page.put('How it is switched', 'snmp')
+      for (const [label, value] of [
+        ['eNB or gNB ID', '411'],
+        ['IPv4 address of the cell', '10.0.0.50'],
+        ['Address of the switch', '10.0.0.2'],
+        ['Index of the port', '7'],
+        ['EARFCN or NR-ARFCN (downlink)', '3350'],
+        ['Width, MHz', '10'],
+      ] as const)
+        await page.put(label, value)
+      await page.press('Save')
+      return ['eNB or gNB ID', 'Name of the profile'].map((label) => page.complaint(label) !== '')
+    }
+    assert.equal(await complaints('/id', 'PUT /v1/tx/profiles/cell'), [false, true])
+    assert.equal(await complaints('/settings/ran.enb_id', 'PUT /v1/settings'), [true, false])
+  },
+)
 
 cell('shows the lines where the service may not write the file', async () => {
   const page = await show(

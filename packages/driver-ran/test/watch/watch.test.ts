@@ -46,6 +46,8 @@ watch('reads a lost NG and phones from the metrics of gnb, which call an AMF tha
   assert.equal(metricsEvents(JSON.stringify(up)), [])
   const cells = { cells: [{ ue_list: [{ rnti: 17_921 }, { rnti: 17_922 }] }, { cell_metrics: {} }] }
   assert.equal(metricsEvents(JSON.stringify(cells)), [{ kind: 'ue_count', count: 2 }])
+  const odd = { cells: [{ ue_list: { rnti: 17_921 } }, { ue_list: 'two' }, { ue_list: null }] }
+  assert.equal(metricsEvents(JSON.stringify(odd)), [{ kind: 'ue_count', count: 0 }])
   assert.equal(metricsEvents(JSON.stringify({ cells: [] })), [{ kind: 'ue_count', count: 0 }])
   assert.equal(metricsEvents(JSON.stringify({ cmd: 'metrics_subscribe', timestamp: 5 })), [])
 })

@@ -114,16 +114,16 @@ function Network({ network }: { readonly network: NonNullable<Found['network']> 
     <Facts
       facts={[
         [t('core.plmn'), plmn ?? t('core.untold')],
-        [t('core.tac'), tacs.join(', ')],
+        [t('core.tac'), tacs.join(', ') || '–'],
         [
           t('core.found.pools'),
-          pools.map(({ apn, subnet }) => (apn === null ? subnet : `${apn} ${subnet}`)).join(', '),
+          pools.map(({ apn, subnet }) => (apn === null ? subnet : `${apn} ${subnet}`)).join(', ') || '–',
         ],
         [
           t('core.found.slices'),
-          slices.map(({ sst, sd }) => (sd === undefined ? sst : `${sst}-${sd}`)).join(', '),
+          slices.map(({ sst, sd }) => (sd === undefined ? sst : `${sst}-${sd}`)).join(', ') || '–',
         ],
-        [t('core.found.dns'), dns.join(', ')],
+        [t('core.found.dns'), dns.join(', ') || '–'],
       ]}
     />
   )

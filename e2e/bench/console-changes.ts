@@ -38,7 +38,7 @@ interface Story {
 }
 
 const figure = (name: string, value: number): string =>
-  `[...document.querySelectorAll('.home-figures > div')].some(({ children: [is, now] }) => is.textContent === '${name}' && now.textContent === '${value}')`
+  `[...document.querySelectorAll('.figures > div')].some(({ children: [is, now] }) => is.textContent === '${name}' && now.textContent === '${value}')`
 const sentence = (text: string): string =>
   `document.querySelector('.sentence')?.textContent.startsWith('${text}')`
 const hashOf = ({ cards }: World, round: number): string => cards[round]?.hash ?? ''

@@ -3,11 +3,19 @@ import { said } from '../text/index.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Time } from './time.tsx'
 
-/** A part of a page, with its heading. */
-export function Card({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+/** A part of a page, with its heading. `id`: what the heading is found by. */
+export function Card({
+  title,
+  id,
+  children,
+}: {
+  readonly title: string
+  readonly id?: string
+  readonly children: ComponentChildren
+}) {
   return (
-    <section class="card" aria-label={title}>
-      <h2>{title}</h2>
+    <section class="card" {...(id === undefined ? { 'aria-label': title } : { 'aria-labelledby': id })}>
+      <h2 id={id}>{title}</h2>
       {children}
     </section>
   )

@@ -330,7 +330,7 @@ function Needs({
   const isKnown = (subject: string): boolean => incidents.some((incident) => isAbout(incident, subject))
   const isKept = isKeptOff(tx.value)
   return (
-    <Card title={t('home.needs')}>
+    <Card id="needs" title={t('home.needs')}>
       <ErrorNotice error={error} />
       {at !== undefined && told.length + incidents.length === 0 ? (
         <p>

@@ -59,6 +59,8 @@ home(
     const page = await shown({ incidents: [core], components }, [])
     assert.match(page.text('Radio and core'), /Not known since/)
     assert.not.match(page.text('Radio and core'), /A radio is connected/)
+    // What e2e reads off the page is found by this.
+    assert.is(document.querySelectorAll('[aria-labelledby="needs"] .home-list').length, 1)
     const text = page.text()
     assert.ok(text.indexOf('To do now') < text.indexOf('The box is on the air.'), 'what is wrong comes first')
     assert.is(text.split('Outage: No core').length - 1, 1, 'and is said once')

@@ -122,6 +122,18 @@ found('says before it drives a core which APNs go from the rules, and how many S
     assert.match(dialog, says)
 })
 
+found('says of what a core has none of that there is none', async () => {
+  const network = { ...FOUND.network, tacs: [], pools: [], slices: [], dns: [] }
+  const page = await shown({ ...FOUND, network }, undefined, true, '/core?found')
+  assert.is(
+    page
+      .text('A core that already runs')
+      .split('\n')
+      .filter((line) => line === '–').length,
+    4,
+  )
+})
+
 found('looks by itself for who comes from where a core was found', async () => {
   const page = await shown(OTHER, undefined, true, '/core?found')
   assert.match(page.text('A core that already runs'), 'Only watch it')

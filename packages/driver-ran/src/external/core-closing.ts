@@ -124,7 +124,8 @@ async function nft(args: readonly string[], input: string, signal: AbortSignal):
   }
 }
 
-function explained(error: unknown): string {
+/** What went wrong with a call of nft, in plain words. */
+export function explained(error: unknown): string {
   const { code, signal, stderr = '' } = error as { code?: unknown; signal?: string | null; stderr?: string } // of execFile
   if (code === 'ENOENT') return 'it is not installed (Debian: nftables)'
   if (/Operation not permitted/.test(stderr))

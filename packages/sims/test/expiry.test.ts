@@ -1,4 +1,10 @@
-import { clockJudgeRef, type Imsi } from '@steeple/contracts'
+import {
+  clockJudgeRef,
+  type Imsi,
+  type ServiceError,
+  subscribersRef,
+  systemPrincipal,
+} from '@steeple/contracts'
 import { imsiHash } from '@steeple/telecom'
 import {
   assert,
@@ -89,6 +95,26 @@ expiry(
   },
   { limitMs: 120_000 },
 )
+
+expiry('leaves no suspension to be lifted of a SIM that has expired, and says so', async () => {
+  await withSims(async ({ clock, bed, become }) => {
+    const [hash, by] = [imsiHash('999990000000001' as Imsi), systemPrincipal('fairuse')]
+    await bed.service(subscribersRef)?.suspend(hash, 'quota', by)
+    clock.jump(clock.nowMs() + 366 * DAY)
+    await bed.service(clockJudgeRef)?.confirm()
+    await become(EXPIRED)
+    for (const reason of ['quota', 'policy'] as const) {
+      const error = await bed
+        .service(subscribersRef)
+        ?.resume(hash, reason, by)
+        .then(
+          () => undefined,
+          (refusal: ServiceError) => refusal,
+        )
+      assert.is(error?.code, 'sim_state_conflict')
+    }
+  })
+})
 
 expiry('lets nothing expire by a clock that leapt, and everything once it is confirmed', async () => {
   await withSims(async ({ clock, bed, states, become }) => {

@@ -237,6 +237,8 @@ http(
     const two = sims.slice(0, 2).map(({ imsi_sha256_12: hash }) => hash)
     const some = await bed.request('GET', `/v1/sims/handout?sims=${two.join(',')}`)
     assert.is(String(some.body).split('<article').length - 1, 2)
+    const twice = await bed.request('GET', `/v1/sims/handout?sims=${[...two, ...two].join(',')}`)
+    assert.is(String(twice.body).split('<article').length - 1, 2)
     for (const query of ['', `?sims=${two[0]}&batch_id=${batch}`, '?sims=zzz'])
       assert.is(codeOf(await bed.request('GET', `/v1/sims/handout${query}`), 400), 'validation_failed')
     // Whose codes were printed is in the trail, also of SIMs that are of no batch together.

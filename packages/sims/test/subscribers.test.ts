@@ -152,12 +152,13 @@ suites('leaves the suspension of an operator to operators, and refuses what is o
   assert.is((await service().suspend(hash, 'quota', BY)).suspendReason, 'operator')
   assert.is((await service().resume(hash, 'quota', BY)).state, 'suspended')
   bodyOf(await bed.request('POST', `/v1/sims/${hash}/revoke`))
-  await service()
-    .suspend(hash, 'quota', BY)
-    .then(
-      () => assert.unreachable(),
-      (error) => assert.is(isServiceError(error) && error.code, 'sim_state_conflict'),
-    )
+  for (const verb of ['suspend', 'resume'] as const)
+    await service()
+      [verb](hash, 'quota', BY)
+      .then(
+        () => assert.unreachable(),
+        (error) => assert.is(isServiceError(error) && error.code, 'sim_state_conflict'),
+      )
   await service()
     .resume('000000000000' as ImsiHash, 'quota', BY)
     .then(

@@ -12,17 +12,21 @@ const HELD = { ...SEALED, hss_status: 'synced', hss_driver: 'docdb_shell' } as c
 test('refuses to suspend, resume and revoke a SIM that an HSS holds into which nobody writes', async () => {
   const db = memoryDb(MIGRATIONS)
   const parts = { hss: { driver: () => ({ name: 'none' }) } } as never
-  const suspended = { state: 'suspended', previous_state: 'in-use', suspend_reason: 'operator' } as const
+  const suspended = { state: 'suspended', previous_state: 'in-use' } as const
   const rows = [
-    [{ hash: '0123456789a0', ...suspended }, 'resume'],
-    [{ hash: '0123456789a1', state: 'in-use' }, 'suspend'],
-    [{ hash: '0123456789a2', state: 'in-use' }, 'revoke'],
+    [{ hash: '0123456789a0', ...suspended, suspend_reason: 'operator' }, { action: 'resume' }],
+    [{ hash: '0123456789a1', state: 'in-use' }, { action: 'suspend' }],
+    [{ hash: '0123456789a2', state: 'in-use' }, { action: 'revoke' }],
+    [
+      { hash: '0123456789a3', ...suspended, suspend_reason: 'policy' },
+      { action: 'resume', reason: 'policy' },
+    ],
   ] as const
-  for (const [row, action] of rows) {
+  for (const [row, change] of rows) {
     await db.write((tx) => SIMS.insert(tx, simRow({ ...HELD, ...row })))
     const { hash, state } = row
     const error = await db
-      .write((tx) => transitionSim(parts, tx as never, hash, { action }))
+      .write((tx) => transitionSim(parts, tx as never, hash, change))
       .then(
         () => undefined,
         (reason: ServiceError) => reason,

@@ -203,9 +203,10 @@ export function isInHss({ hss_driver: driver }: Pick<SimRow, 'hss_driver'>): boo
   return driver !== null && driver !== 'none'
 }
 
-/** Whether an operator asks for what an HSS has to be told. */
+/** Whether an operator asks for what an HSS has to be told. A policy lifts its suspension only when somebody has it do so. */
 function isOfOperator({ action, reason = 'operator' }: Change): boolean {
-  return ['suspend', 'resume', 'revoke'].includes(action) && reason === 'operator'
+  if (action === 'resume') return reason !== 'quota'
+  return ['suspend', 'revoke'].includes(action) && reason === 'operator'
 }
 
 /**
@@ -220,7 +221,7 @@ export async function transitionSim(
 ): Promise<Changed> {
   const { action, reason, override } = change
   const before = await simOf(tx, hash)
-  const isOthers = suspendReasonOf(before) !== (reason ?? suspendReasonOf(before))
+  const isOthers = before.state === 'suspended' && reason !== undefined && before.suspend_reason !== reason
   if (action === 'resume' && isOthers) return { before, after: before }
   const lifecycle = moved(before, action, reason)
   if (lifecycle === undefined)

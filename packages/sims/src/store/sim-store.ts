@@ -452,14 +452,14 @@ export async function simOf(reader: Reader, hash: string): Promise<SimRow> {
 /** Rows of one statement. */
 const ROWS_AT_ONCE = 500
 
-/** The rows of those hashes that are stored, in the order of the hashes. Throws `store_corrupt`. */
+/** The rows of those hashes that are stored, each once, in the order of the hashes. Throws `store_corrupt`. */
 export async function simsOf(reader: Reader, hashes: readonly string[]): Promise<readonly SimRow[]> {
   const found = new Map<string, SimRow>()
   for (const some of chunksOf(hashes, ROWS_AT_ONCE)) {
     const { where, params } = listed('hash', some)
     for (const row of await SIMS.select(reader, `where ${where}`, params)) found.set(row.hash, row)
   }
-  return hashes.flatMap((hash) => found.get(hash) ?? [])
+  return [...new Set(hashes)].flatMap((hash) => found.get(hash) ?? [])
 }
 
 /** At most `limit` SIMs of a batch, by hash. Throws `store_corrupt`. */

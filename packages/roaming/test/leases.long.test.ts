@@ -46,6 +46,19 @@ scene(
   },
 )
 
+scene('boxes come in the order of their ids, whatever order the members have', async ({ boxes }) => {
+  const [home, ...others] = boxes
+  if (home === undefined) throw new Error('a home')
+  for (const other of others) await permit(home, other)
+  await simAt(home, IMSI)
+  for (const { hss } of others) await eventually(() => assert.ok(hss.held.has(IMSI)))
+  const granted = (await home.bed.audit()).filter(({ action }) => action === 'roaming.grant').toReversed()
+  assert.equal(
+    granted.map(({ target }) => target),
+    others.map(({ id }) => id).toSorted(),
+  )
+})
+
 scene('what is suspended at home is cut off at the visited box, and comes back', async ({ boxes }) => {
   const [home, one] = boxes
   if (home === undefined || one === undefined) throw new Error('two boxes')

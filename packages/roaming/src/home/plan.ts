@@ -78,9 +78,14 @@ async function permittedOf(
   others: Places['others'],
 ): Promise<ReadonlyMap<string, OtherBox>> {
   if (indProblem(parts) !== undefined) return new Map()
-  const boxes = await allBoxes(parts.context.db)
-  const permitted = new Set(boxes.filter((box) => box.permitted_at_ms !== null).map((box) => box.node_id))
-  return new Map([...others].filter(([id]) => permitted.has(id)))
+  const permitted = (await allBoxes(parts.context.db)).filter(({ permitted_at_ms: at }) => at !== null)
+  // In their order, whatever that of the members is: who comes first gets an IND where they are scarce.
+  return new Map(
+    permitted.flatMap(({ node_id }): [string, OtherBox][] => {
+      const box = others.get(node_id)
+      return box === undefined ? [] : [[node_id, box]]
+    }),
+  )
 }
 
 async function planAll(parts: RoamingParts, places: Places, signal: AbortSignal): Promise<void> {

@@ -157,7 +157,10 @@ function meshPlugin(
 ): { readonly plugin: InlinePlugin; changed(): void } {
   let tell: () => void = () => undefined
   const others = (): readonly Box[] =>
-    boxes.filter((box) => box !== self() && box.isMember && self().isMember)
+    boxes
+      .filter((box) => box !== self() && box.isMember && self().isMember)
+      // The order of their names is not that of their ids, which is the one that counts.
+      .toSorted((a, b) => (a.id < b.id ? 1 : -1))
   const calls: BoxCalls = {
     others: async () => others().map(({ id: nodeId, name }) => ({ nodeId, name })),
     call: async (nodeId, { method, path, body }) => {

@@ -309,10 +309,11 @@ function armCommands(context: Context, parts: ArmParts): ArmCommands {
     arm: async (tx, principal, profileId) => {
       await unstored.look()
       const bundle = await policy.read(tx)
-      const basis = basisOf(context, bundle, await storedProfiles(tx))
+      const stored = await storedProfiles(tx)
       const armed = await currentArm(tx)
       // What was disarmed is over: a note that came beside the service, or stayed, means no arm of now.
       if (armed === undefined && memory.disarms === 0) await unstored.forget()
+      const basis = basisOf(context, bundle, stored)
       // Nothing is awaited between this look and the arm that it makes: a disarm that comes later means that one too.
       refuseUnsettled(memory, transmitters)
       const profile = openProfile(basis, profileId)

@@ -4,13 +4,16 @@ import {
   type Column,
   DialogButton,
   EmptyState,
+  ErrorNotice,
   Field,
+  FormDialog,
   type ItemOf,
   Lamp,
   PagedTable,
   saveFile,
   t,
   toast,
+  useAction,
   usePages,
   useState,
   word,
@@ -21,16 +24,31 @@ type Cert = ItemOf<'/v1/esim/certs'>
 /** What phones believe this box by. */
 export function Certs() {
   const certs = usePages('/v1/esim/certs', {}, ['esim_cert.*'])
+  const [open, setOpen] = useState<'import' | 'init'>()
+  const restore = useAction((id: string) =>
+    api.post('/v1/esim/certs/revoke', { body: { id, restore: true } }),
+  )
+  const acts: Acts = {
+    reload: certs.reload,
+    restore: async ({ id, subject }) => {
+      if ((await restore.run(id))?.ok !== true) return
+      toast({ text: t('esim.cert.restored', { subject: nameIn(subject) }) })
+      certs.reload()
+    },
+  }
+  const Opened = open === 'import' ? Import : Init
   return (
     <>
       <div class="toolbar">
-        <Import onDone={certs.reload} />
-        <Init onDone={certs.reload} />
+        <Button onClick={() => setOpen('import')}>{t('esim.certs.import')}</Button>
+        <Button onClick={() => setOpen('init')}>{t('esim.certs.init')}</Button>
       </div>
+      {open === undefined ? null : <Opened onDone={certs.reload} onClose={() => setOpen(undefined)} />}
+      <ErrorNotice error={restore.error} />
       <PagedTable
         query={certs}
         label={t('esim.certs')}
-        columns={columns(certs.reload)}
+        columns={columns(acts)}
         keyOf={({ id }) => id}
         empty={<EmptyState title={t('esim.certs.none')}>{t('esim.certs.none.help')}</EmptyState>}
       />
@@ -38,7 +56,13 @@ export function Certs() {
   )
 }
 
-function columns(reload: () => void): readonly Column<Cert>[] {
+/** What follows a change of a certificate, and what takes back that one was taken back. */
+interface Acts {
+  readonly reload: () => void
+  readonly restore: (cert: Cert) => Promise<void>
+}
+
+function columns(acts: Acts): readonly Column<Cert>[] {
   return [
     { text: 'esim.cert.role', cell: ({ role }) => word('esim.cert.role', role) },
     { text: 'esim.cert.subject', cell: ({ subject }) => <span title={subject}>{nameIn(subject)}</span> },
@@ -71,9 +95,9 @@ function columns(reload: () => void): readonly Column<Cert>[] {
             what={t(cert.in_use ? 'esim.cert.remove.used' : 'esim.cert.remove.what')}
             isDanger
             act={() => api.delete('/v1/esim/certs/{id}', { path: { id: cert.id } })}
-            onDone={reload}
+            onDone={acts.reload}
           />
-          <Belief cert={cert} reload={reload} />
+          <Belief cert={cert} acts={acts} />
         </span>
       ),
     },
@@ -81,19 +105,14 @@ function columns(reload: () => void): readonly Column<Cert>[] {
 }
 
 /** Takes one back, or that back; an issuer stands for itself. */
-function Belief({ cert, reload }: { readonly cert: Cert; readonly reload: () => void }) {
+function Belief({ cert, acts }: { readonly cert: Cert; readonly acts: Acts }) {
   const { id } = cert
   const subject = nameIn(cert.subject)
-  const restore = async (): Promise<void> => {
-    const answer = await api.post('/v1/esim/certs/revoke', { body: { id, restore: true } })
-    if (answer.ok) toast({ text: t('esim.cert.restored', { subject }) })
-    else toast({ text: answer.error.message, tone: 'bad' })
-    reload()
-  }
+  const restore = (): void => void acts.restore(cert)
   if (cert.role === 'ci') return null
   if (cert.revoked)
     return (
-      <Button kind="quiet" label={t('esim.cert.restore.of', { subject })} onClick={() => void restore()}>
+      <Button kind="quiet" label={t('esim.cert.restore.of', { subject })} onClick={restore}>
         {t('esim.cert.restore')}
       </Button>
     )
@@ -105,8 +124,8 @@ function Belief({ cert, reload }: { readonly cert: Cert; readonly reload: () => 
       isDanger
       act={() => api.post('/v1/esim/certs/revoke', { body: { id } })}
       onDone={() => {
-        toast({ text: t('esim.cert.revoked', { subject }), undo: () => void restore() })
-        reload()
+        toast({ text: t('esim.cert.revoked', { subject }), undo: restore })
+        acts.reload()
       }}
     />
   )
@@ -123,34 +142,42 @@ async function savePem({ id, role }: Cert): Promise<void> {
   else toast({ text: answer.error.message, tone: 'bad' })
 }
 
-function Init({ onDone }: { readonly onDone: () => void }) {
+/** Of a dialog that is there while it is open: what was chosen or typed in it goes with it. */
+interface OpenProps {
+  readonly onDone: () => void
+  readonly onClose: () => void
+}
+
+function Init({ onDone, onClose }: OpenProps) {
   const [host, setHost] = useState('')
   return (
-    <DialogButton
+    <FormDialog
       text="esim.certs.init"
       act={() => api.post('/v1/esim/certs/init', { body: host === '' ? {} : { host } })}
-      onDone={onDone}
+      onDone={() => {
+        onClose()
+        onDone()
+      }}
+      onClose={onClose}
     >
       <Field text="esim.certs.host" value={host} onInput={setHost} />
-    </DialogButton>
+    </FormDialog>
   )
 }
 
 /** Takes certificates and their keys from files, all or none. */
-function Import({ onDone }: { readonly onDone: () => void }) {
+function Import({ onDone, onClose }: OpenProps) {
   const [files, setFiles] = useState<readonly File[]>([])
   return (
-    <DialogButton
+    <FormDialog
       text="esim.certs.import"
       isDisabled={files.length === 0}
       act={async () =>
         api.post('/v1/esim/certs/import', { body: { files: await Promise.all(files.map(contentOf)) } })
       }
       done={({ certs }) => t('esim.certs.imported', { count: certs.length })}
-      onDone={() => {
-        setFiles([])
-        onDone()
-      }}
+      onDone={onDone}
+      onClose={onClose}
     >
       <div class="field">
         <label for="certs-files">{t('esim.certs.files')}</label>
@@ -162,7 +189,7 @@ function Import({ onDone }: { readonly onDone: () => void }) {
           onChange={(event) => setFiles([...(event.currentTarget.files ?? [])])}
         />
       </div>
-    </DialogButton>
+    </FormDialog>
   )
 }
 

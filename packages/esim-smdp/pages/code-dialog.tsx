@@ -15,7 +15,8 @@ import {
   Said,
   Time,
   t,
-  useQuery,
+  useAction,
+  useEffect,
   useState,
   word,
 } from '@steeple/console/kit'
@@ -36,7 +37,11 @@ export function CodeDialog({ code, onClose }: { readonly code: Code; readonly on
   return (
     <Dialog isOpen title={t('esim.code.title', { iccid: code.iccid_last4 })} onClose={onClose}>
       <div class="stack">
-        {isOpen(code) ? <Picture code={code} /> : <Notice>{word('esim.over', stateOf(code))}</Notice>}
+        {isOpen(code) ? (
+          <Picture key={code.token} code={code} />
+        ) : (
+          <Notice>{word('esim.over', stateOf(code))}</Notice>
+        )}
         {code.last_error === null ? null : (
           <Notice tone="warn">
             <Said>{code.last_error}</Said>
@@ -59,10 +64,18 @@ export function CodeDialog({ code, onClose }: { readonly code: Code; readonly on
 }
 
 function Picture({ code }: { readonly code: Code }) {
-  const { data: known, error } = useQuery('/v1/esim/codes/{token}/qr', { path: { token: code.token } })
-  const data = known as Activation | undefined // of the answers the JSON
-  if (error !== undefined) return <ErrorNotice error={error} />
-  if (data === undefined) return <Progress label={t('app.loading')} />
+  const [data, setData] = useState<Activation>()
+  const read = useAction(() => api.get('/v1/esim/codes/{token}/qr', { path: { token: code.token } }), {
+    onDone: (known) => setData(known as Activation), // of the answers the JSON
+  })
+  // Once: whoever reads it can take the profile, and what stands here can be scanned while the box is away.
+  useEffect(() => void read.run(), [])
+  if (data === undefined)
+    return read.error === undefined ? (
+      <Progress label={t('app.loading')} />
+    ) : (
+      <ErrorNotice error={read.error} onRetry={() => void read.run()} />
+    )
   return (
     <>
       <OnlyHere text={data.activation_code}>{t('esim.code.here')}</OnlyHere>

@@ -86,6 +86,13 @@ refusals('answers what is no request with the code of what it lacks, and never b
       ['initiateAuthentication', Buffer.from('{'), '8.8.1/3.8'],
       ['initiateAuthentication', Buffer.from('[]'), '8.8.1/3.8'],
       ['initiateAuthentication', Buffer.from('null'), '8.8.1/3.8'],
+      // JSON is UTF-8, without a BOM before it.
+      ['initiateAuthentication', Buffer.from(`\ufeff{"smdpAddress":"${ADDRESS}"}`), '8.8.1/3.8'],
+      [
+        'initiateAuthentication',
+        Buffer.from(`{"smdpAddress":"${ADDRESS}","a":"\xff"}`, 'latin1'),
+        '8.8.1/3.8',
+      ],
       ['initiateAuthentication', { smdpAddress: 7 }, '8.8.1/3.8'],
       ['initiateAuthentication', { smdpAddress: ADDRESS }, '8.1/6.1'],
       ['initiateAuthentication', { smdpAddress: ADDRESS, euiccChallenge: '!' }, '8.1/6.1'],

@@ -182,6 +182,8 @@ export interface Screen {
   readonly settled: () => Promise<void>
   /** The service tells of something that happened. */
   readonly happens: (type: string, subject: string) => Promise<void>
+  /** The connection was lost, and is back. */
+  readonly missed: () => Promise<void>
 }
 
 interface Around {
@@ -317,6 +319,13 @@ const SCREEN: Screen = {
     const change = { kind: 'change', id: 1, type, at: new Date().toISOString(), subject, data: {} } as const
     const told = async function* () {
       yield change
+    }
+    await followChanges(told, new AbortController().signal)
+    await settled()
+  },
+  missed: async () => {
+    const told = async function* () {
+      yield { kind: 'gap', id: 1, after: 0, until: 1 } as const
     }
     await followChanges(told, new AbortController().signal)
     await settled()

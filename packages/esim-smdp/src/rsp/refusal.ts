@@ -10,9 +10,9 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 /** Longer than anything that an LPA sends: requests have some 2 kB. Facts section 7. */
 const MOST_OCTETS = 65_536
 
-/** The JSON object that some octets of UTF-8 are; undefined for anything else. */
+/** The JSON object that some octets of UTF-8 are; undefined for anything else, such as with a BOM before it. RFC 8259 §8.1. */
 export function objectIn(octets: Uint8Array): Readonly<Record<string, unknown>> | undefined {
-  const value = isUtf8(octets) ? jsonIn(new TextDecoder().decode(octets)) : undefined
+  const value = isUtf8(octets) ? jsonIn(Buffer.from(octets).toString()) : undefined
   return isRecord(value) ? value : undefined
 }
 

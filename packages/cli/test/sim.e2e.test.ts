@@ -76,6 +76,11 @@ sim('lists by filter and moves one SIM, waiting when asked to', async () => {
     )
     assert.equal([resumed.code, resumed.seen[0]?.query], [0, { wait: '10s' }])
     assert.match(resumed.err, said)
+    const asJson = await against(
+      () => ({ body: { ...RECORD, provisioning } }),
+      ['sim', 'resume', '--json', HASH],
+    )
+    assert.equal([asJson.code, asJson.err], [0, ''])
   }
 })
 

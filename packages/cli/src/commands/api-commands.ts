@@ -81,7 +81,7 @@ async function run(command: Command, terminal: Terminal, spec: ApiCommand): Prom
   if (list !== undefined && list.isWhole !== true) {
     const found = await service.anyList(operation, list.key, options.limit, request)
     const { whenEmpty } = list
-    if (whenEmpty !== undefined && found.rows.length === 0)
+    if (whenEmpty !== undefined && found.rows.length === 0 && options.json !== true)
       say(terminal, whenEmpty, await service.any(whenEmpty.operation, {}))
     return printList(terminal, options, found, list.columns)
   }
@@ -93,7 +93,7 @@ async function run(command: Command, terminal: Terminal, spec: ApiCommand): Prom
     printList(terminal, options, whole, list.columns)
   }
   if (!holds(body, spec.expects)) terminal.answer(1)
-  say(terminal, note, body)
+  if (options.json !== true) say(terminal, note, body)
 }
 
 function say(terminal: Terminal, notes: ApiCommand['note'], answer: Json): void {

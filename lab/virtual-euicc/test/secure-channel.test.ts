@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import type { RspCurve } from '@steeple/sgp22'
 import { readOne } from '@steeple/sgp22'
 import { assert, suite } from '@steeple/testkit'
+import fc from 'fast-check'
 import { BPP_ERROR, type Refusal } from '../src/codes.ts'
 import { keyMaterial, oneTimeKey } from '../src/ecc.ts'
 import { hashedConfirmationCode } from '../src/lpa.ts'
 import { fromHex } from '../src/octets.ts'
-import { type ChannelKeys, cmac, secureChannel } from '../src/secure-channel.ts'
+import { type ChannelKeys, cmac, type SecureChannel, secureChannel } from '../src/secure-channel.ts'
 import { fixture } from './support/pki.ts'
 import { sealing } from './support/sealing.ts'
 
@@ -168,6 +169,58 @@ channel('takes segments of 1020 octets and none that are longer', () => {
   assert.is(
     reason(() => secureChannel(keys).decrypted(longer)),
     BPP_ERROR.scp03tStructureError,
+  )
+})
+
+const KINDS = [0x86, 0x87, 0x88] as const
+const SOME = {
+  chaining: new Uint8Array(16).fill(3),
+  encryption: new Uint8Array(16).fill(4),
+  mac: new Uint8Array(16).fill(5),
+}
+const open = (session: SecureChannel, segment: Uint8Array): Uint8Array =>
+  segment[0] === 0x88 ? session.verified(segment) : session.decrypted(segment)
+/** Texts of up to so many octets, each in a segment of any kind. */
+const textsUpTo = (maxLength: number) =>
+  fc.array(fc.tuple(fc.constantFrom(...KINDS), fc.uint8Array({ maxLength, size: 'max' })), {
+    minLength: 3,
+    maxLength: 5,
+  })
+const sealed = (texts: readonly (readonly [number, Uint8Array])[]): readonly Uint8Array[] => {
+  const sender = sealing(SOME)
+  return texts.map(([kind, one]) => sender.seal(kind, one))
+}
+
+channel('gives back a text of any length from a segment of any kind', () => {
+  fc.assert(
+    fc.property(textsUpTo(1007), (texts) => {
+      const session = secureChannel(SOME)
+      assert.equal(
+        sealed(texts).map((one) => hex(open(session, one))),
+        texts.map(([, one]) => hex(one)),
+      )
+    }),
+    { numRuns: 40 },
+  )
+})
+
+channel('refuses a segment of any kind that is changed, lost, doubled or in another place', () => {
+  const changes = fc.constantFrom('changed', 'lost', 'doubled', 'swapped')
+  fc.assert(
+    fc.property(textsUpTo(60), changes, fc.nat(), fc.nat(), (texts, change, place, where) => {
+      const all = [...sealed(texts)]
+      // The last one that is lost is missed by whoever counts what a package has.
+      const at = place % (all.length - 1)
+      const [one = new Uint8Array(), next = one] = all.slice(at)
+      const bent = Uint8Array.from(one)
+      const bit = where % (8 * bent.length)
+      bent[bit >> 3] = (bent[bit >> 3] ?? 0) ^ (0x80 >> (bit & 7))
+      const others = { changed: [bent, next], lost: [next], doubled: [one, one, next], swapped: [next, one] }
+      all.splice(at, 2, ...others[change])
+      const session = secureChannel(SOME)
+      assert.is(reason(() => all.map((each) => open(session, each))) > 0, true, change)
+    }),
+    { numRuns: 300 },
   )
 })
 

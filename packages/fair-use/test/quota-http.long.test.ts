@@ -1,4 +1,4 @@
-import { type AlertSource, type ImsiHash, serviceRef } from '@steeple/contracts'
+import { type AlertSource, clockJudgeRef, type ImsiHash, serviceRef } from '@steeple/contracts'
 import { assert, bodyOf, codeOf, eventually, suite } from '@steeple/testkit'
 import { type SimBody, type World, world } from './support/world.ts'
 
@@ -135,6 +135,21 @@ quotas("never lifts an operator's suspension", async () => {
   await all.becomes(hash, 'suspended', 'quota')
   await all.quota(hash, { quota_bytes: 5_000 })
   await all.becomes(hash, 'issued')
+})
+
+quotas('keeps the quota of a SIM that it has suspended and that has expired since', async () => {
+  const [hash] = await issue({ quota_bytes: 10, expires_in: '1h' })
+  await all.count(hash, 10)
+  await all.becomes(hash, 'suspended', 'quota')
+  all.clock.jump(all.clock.nowMs() + 2 * 3_600_000)
+  await all.bed.service(clockJudgeRef)?.confirm()
+  await eventually(async () => {
+    await all.clock.advance(2_500)
+    assert.is((await all.sim(hash)).state, 'expired')
+  })
+  const none = await all.bed.request('POST', `/v1/sims/${hash}/quota`, { body: { quota_bytes: null } })
+  assert.is(codeOf(none, 409), 'sim_state_conflict')
+  assert.is((await all.usage(hash)).quota_bytes, 10)
 })
 
 quotas('needs an override to resume what is used up, and keeps to it for the period', async () => {

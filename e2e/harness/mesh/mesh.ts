@@ -98,13 +98,13 @@ export async function ask(
 
 /** An invitation into the mesh of `root`. */
 export async function invite(root: Box): Promise<{ readonly token: string; readonly url: string }> {
-  return await ask(root, 'POST', '/v1/mesh/invite', {})
+  const { token, url } = await ask(root, 'POST', '/v1/mesh/invite', {})
+  return { token, url }
 }
 
 /** Lets a box join by a new invitation; its address in the overlay. */
 export async function joinMesh(box: Box, root: Box): Promise<string> {
-  const { token, url } = await invite(root)
-  return (await ask(box, 'POST', '/v1/mesh/join', { token, url })).overlay_address
+  return (await ask(box, 'POST', '/v1/mesh/join', await invite(root))).overlay_address
 }
 
 /** The members as a box knows them, by name. */

@@ -12,12 +12,13 @@ import {
   type Principal,
   type Role,
   type TokenMint,
+  UUID_PATTERN,
   validationFailed,
 } from '@steeple/contracts'
 import { newToken, type TokenKind, tokenSha256 } from './authenticator.ts'
 import { lastingParent } from './derived/parent.ts'
 import type { Links } from './links/links.ts'
-import { requireGivable, UUID_PATTERN } from './route-parts.ts'
+import { requireGivable } from './route-parts.ts'
 import { TOKEN_ROLES, tokenMakerText } from './token-owner.ts'
 import { countTokens, TOKENS, type TokenRow } from './token-store.ts'
 

@@ -8,10 +8,8 @@ import {
   type Request,
   type Role,
   recordSchema,
+  UUID_PATTERN,
 } from '@steeple/contracts'
-
-/** The form of every id that `randomUUID` gives, as a JSON Schema pattern. */
-export const UUID_PATTERN = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 
 /** Nothing else is looked up: what stands in the place of an id by mistake must not get into the audit trail. */
 export const ID_SCHEMA: JsonSchema = { type: 'string', pattern: UUID_PATTERN }

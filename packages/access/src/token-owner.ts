@@ -10,13 +10,14 @@ import {
   type Tx,
   timestampFromMs,
   timestampOrNull,
+  UUID_PATTERN,
   unauthenticated,
 } from '@steeple/contracts'
 import type { TokenKind } from './authenticator.ts'
 import { endToken } from './derived/end-derived.ts'
 import { PARENT_SCHEMA, parentRecord } from './derived/parent.ts'
 import { principalOf, USERS } from './people/user-store.ts'
-import { BY_SCHEMA, UUID_PATTERN } from './route-parts.ts'
+import { BY_SCHEMA } from './route-parts.ts'
 import { TOKENS, type TokenRow, tokensNaming } from './token-store.ts'
 
 /** Roles that a token may hold. `node` is for certificates: its rule is the caller's own node. */

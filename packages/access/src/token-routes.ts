@@ -14,6 +14,7 @@ import {
   type Route,
   route,
   tokenNotFound,
+  UUID_PATTERN,
 } from '@steeple/contracts'
 import { type CachedAuthenticator, type LastUse, tokenKindOf, tokenSha256 } from './authenticator.ts'
 import { BOOTSTRAP_TOKEN } from './closed-kinds.ts'
@@ -27,7 +28,6 @@ import {
   withinMaker,
 } from './new-token.ts'
 import { newestFirst } from './newest-store.ts'
-import { UUID_PATTERN } from './route-parts.ts'
 import {
   NEW_TOKEN_SCHEMA,
   newTokenRecord,

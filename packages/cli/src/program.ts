@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { AnswerOf, ItemOf } from '@steeple/client'
-import { cutWords, isCostUnknown } from '@steeple/contracts'
+import { cutWords, isCostUnknown, serialOf } from '@steeple/contracts'
 import { Command, CommanderError, Option } from 'commander'
 import { baseUrl, bearerToken, type ConnectionOptions } from './client/credentials.ts'
 import { identityOf } from './client/identity.ts'
@@ -462,7 +462,7 @@ async function whoAmI(terminal: Terminal, options: ConnectionOptions): Promise<v
   print({
     by: 'certificate',
     name: certificate.subjectAltName ?? certificate.subject,
-    serial: certificate.serialNumber.toLowerCase().replace(/^0+(?=.)/, ''),
+    serial: serialOf(certificate),
     expires_at: new Date(certificate.validTo).toISOString(),
   })
 }

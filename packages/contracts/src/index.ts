@@ -209,7 +209,6 @@ export {
   type JsonSchema,
   jsonIn,
   NAME_PATTERN,
-  NODE_ID_PATTERN,
   NODE_ID_SCHEMA,
   NULLABLE_TIMESTAMP_SCHEMA,
   objectSchema,
@@ -219,6 +218,7 @@ export {
   recordSchema,
   SIM_PARAMS,
   TIMESTAMP_SCHEMA,
+  UUID_PATTERN,
 } from './json-schema.ts'
 export { type KernelRoute, kernelRoutes, routesIn } from './kernel-routes.ts'
 export {
@@ -239,8 +239,8 @@ export {
   createTurns,
   eachAbreast,
   eachPaced,
+  keysetPages,
   type Pause,
-  pagesOf,
   restAfter,
   type Turns,
   untilAborted,

@@ -62,9 +62,9 @@ export const SIM_PARAMS: JsonSchema = objectSchema(
   ['imsi'],
 )
 
-/** The id of a node: a UUID in lower case (RFC 9562). */
-export const NODE_ID_PATTERN = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-export const NODE_ID_SCHEMA: JsonSchema = { type: 'string', pattern: NODE_ID_PATTERN }
+/** A UUID in lower case (RFC 9562), as this service makes them. */
+export const UUID_PATTERN = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+export const NODE_ID_SCHEMA: JsonSchema = { type: 'string', pattern: UUID_PATTERN }
 
 /** RFC 3339 UTC timestamp with milliseconds and a trailing `Z`. */
 export const TIMESTAMP_SCHEMA: JsonSchema = { type: 'string', format: 'date-time' }

@@ -106,7 +106,7 @@ export function chunksOf<T>(items: readonly T[], size: number): readonly (readon
 }
 
 /** What is read by pages, each behind the key of the last one of the page before, until there is nothing more. */
-export async function* pagesOf<T>(
+export async function* keysetPages<T>(
   read: (after: string) => Promise<readonly T[]>,
   keyOf: (last: T) => string,
 ): AsyncGenerator<readonly T[]> {

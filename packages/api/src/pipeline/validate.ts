@@ -7,6 +7,7 @@ import {
   NAME_PATTERN,
   type Page,
   PLAIN_TEXT_PATTERN,
+  UUID_PATTERN,
   validationFailed,
 } from '@steeple/contracts'
 import type { ErrorObject } from 'ajv'
@@ -21,7 +22,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   [PLAIN_TEXT_PATTERN, 'text without control characters'],
   [NAME_PATTERN, 'text without control characters, and not of spaces alone'],
   [DURATION_PATTERN, 'a duration such as 15s, 5m or 1h30m'],
-  ['^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 'a UUID in lower case'],
+  [UUID_PATTERN, 'a UUID in lower case'],
   ['^[A-Z]{2}$', 'two capital letters'],
   ['^[bn][1-9][0-9]{0,2}$', 'a band such as b3 or n78'],
 ])

@@ -11,6 +11,7 @@ import {
   operatorCertificatesRef,
   type Principal,
   type ServiceRef,
+  serialOf,
   unauthenticated,
 } from '@steeple/contracts'
 import type { EdgeKernel } from '../edge-kernel.ts'
@@ -84,7 +85,7 @@ export function judgeCertificate(
     kind: holder.kind,
     notBeforeMs: Date.parse(presented.validFrom),
     certificate: {
-      serial: presented.serialNumber.toLowerCase().replace(/^0+(?=.)/, ''),
+      serial: serialOf(presented),
       name: holder.name,
       caSha256: ca.sha256,
       notAfterMs: Date.parse(presented.validTo),

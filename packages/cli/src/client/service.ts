@@ -18,6 +18,7 @@ import {
   type Transport,
   type TransportAnswer,
 } from '@steeple/client'
+import { nodeUri } from '@steeple/contracts'
 import { codeOf, type HttpClientOptions, type HttpRequest, httpClient } from '@steeple/http-client'
 import { type CommandError, failure } from '../command-error.ts'
 import type { Terminal } from '../terminal.ts'
@@ -78,7 +79,7 @@ function connectAs(
 function acceptsNode(nodeId: string) {
   return (host: string, certificate: PeerCertificate): Error | undefined => {
     const names = certificate.subjectaltname?.split(', ') ?? []
-    return names.includes(`URI:svc://node/${nodeId}`) ? undefined : checkServerIdentity(host, certificate)
+    return names.includes(`URI:${nodeUri(nodeId)}`) ? undefined : checkServerIdentity(host, certificate)
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash, type Hash, hash, verify, X509Certificate } from 'node:crypto'
-import { countText, msFromTimestamp } from '@steeple/contracts'
+import { countText, msFromTimestamp, nodeUri } from '@steeple/contracts'
 import { cellsOf, HEADER, plainCell } from './csv.ts'
 import { manifestFrom, manifestLine, type SignedManifest, signedText } from './manifest.ts'
 
@@ -179,7 +179,7 @@ function signatureProblems(
     problems.push(
       `a foreign signature: it is of the node ${manifest.node_id} under the CA with the SHA-256 ${caSha256}, which is not the one that was given`,
     )
-  if (!`, ${certificate.subjectAltName ?? ''}, `.includes(`, URI:svc://node/${manifest.node_id}, `))
+  if (!`, ${certificate.subjectAltName ?? ''}, `.includes(`, URI:${nodeUri(manifest.node_id)}, `))
     problems.push(`the certificate is not one of the node ${manifest.node_id}`)
   const madeMs = msFromTimestamp(manifest.made_at)
   if (madeMs === undefined || !isValidAt(certificate, madeMs))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
-import { isRecord, NODE_ID_PATTERN } from '@steeple/contracts'
+import { isRecord, UUID_PATTERN } from '@steeple/contracts'
 import type { Suggestion } from '../suggestions.ts'
 
 /** What a node says of itself by mDNS. */
@@ -22,7 +22,7 @@ const NAME_CHARACTERS = 64
 /** Of a message that fits into a frame. */
 const TXT_KEYS = 16
 const VERSION = '1'
-const NODE_ID = new RegExp(NODE_ID_PATTERN)
+const NODE_ID = new RegExp(UUID_PATTERN)
 const FINGERPRINT = /^[0-9a-f]{64}$/
 /** Letters, marks, digits, punctuation and spaces: nothing that moves a cursor or turns text around. */
 const PLAIN = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,64}$/u

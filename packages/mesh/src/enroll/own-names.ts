@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
-import { type Context, localHostName, NODE_ID_PATTERN, nodeUri, plainAddress } from '@steeple/contracts'
+import { type Context, localHostName, nodeUri, plainAddress, UUID_PATTERN } from '@steeple/contracts'
 import type { PeeringConfig } from '../config.ts'
 import { hostPort } from '../peers/endpoint.ts'
 import { CERTIFICATE_LIFE_MS } from '../shapes.ts'
 import type { MemberRow } from './store.ts'
 
-const NODE_ID = new RegExp(NODE_ID_PATTERN)
+const NODE_ID = new RegExp(UUID_PATTERN)
 
 /** What says which names a node has. */
 interface Claim {

@@ -2,8 +2,8 @@ import {
   createPause,
   forbidden,
   type JsonSchema,
+  keysetPages,
   ok,
-  pagesOf,
   type Request,
   type Route,
   rateLimited,
@@ -84,7 +84,7 @@ async function named(
   const found = new Map<string, string>()
   const sims = context.use(simProvisioningRef)
   const pause = createPause()
-  const pages = pagesOf(
+  const pages = keysetPages(
     (after) => sims.list(after, CHUNK),
     ({ imsi }) => imsi,
   )

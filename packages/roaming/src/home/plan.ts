@@ -1,12 +1,12 @@
 import {
   chunksOf,
   type ImsiHash,
+  keysetPages,
   type MutationTx,
   msFromDuration,
   type OtherBox,
   type Outcome,
   type Principal,
-  pagesOf,
   type Reconciler,
   type SimWanted,
   simProvisioningRef,
@@ -97,7 +97,7 @@ async function planAll(parts: RoamingParts, places: Places, signal: AbortSignal)
   }
   if (context.config.default_reach !== 'mesh' || places.permitted.size === 0) return
   const sims = context.use(simProvisioningRef)
-  const pages = pagesOf(
+  const pages = keysetPages(
     (after) => sims.list(after, CHUNK),
     ({ imsi }) => imsi,
   )

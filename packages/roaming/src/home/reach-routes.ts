@@ -2,12 +2,12 @@ import {
   BATCH_ID_PATTERN,
   type ImsiHash,
   type JsonSchema,
+  keysetPages,
   NODE_ID_SCHEMA,
   NULLABLE_TIMESTAMP_SCHEMA,
   nodeStateConflict,
   objectSchema,
   ok,
-  pagesOf,
   REACH_FIELDS,
   type ReachKeeper,
   type Reader,
@@ -190,7 +190,7 @@ async function among({ context }: RoamingParts, ids: readonly ImsiHash[]): Promi
 
 async function hashesOf({ context }: RoamingParts, batch: string): Promise<readonly ImsiHash[]> {
   const issuer = context.use(simIssuerRef)
-  const pages = pagesOf(
+  const pages = keysetPages(
     (after) => issuer.batch(batch, after, CHUNK),
     ({ imsi }) => imsi,
   )

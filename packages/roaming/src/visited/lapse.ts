@@ -1,4 +1,4 @@
-import { type MutationTx, pagesOf } from '@steeple/contracts'
+import { keysetPages, type MutationTx } from '@steeple/contracts'
 import { BY } from '../home/plan.ts'
 import { othersOf, type RoamingParts, VISITOR_RESOURCE } from '../parts.ts'
 import { ENDED, homesOfVisitors, lapsedVisitors, VISITORS, type VisitorRow, visitorsAfter } from '../store.ts'
@@ -24,7 +24,7 @@ export async function endLapsed(parts: RoamingParts): Promise<void> {
   if (others === undefined) return
   for (const home of await homesOfVisitors(context.db)) {
     if (others.has(home)) continue
-    const pages = pagesOf(
+    const pages = keysetPages(
       (after) => visitorsAfter(context.db, { after, limit: CHUNK, home }),
       ({ hash }) => hash,
     )
